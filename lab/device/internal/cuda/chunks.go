@@ -24,7 +24,7 @@ func (g *gpu) pairs(w, x, y, u, h, r, s tensor, lo int, c backend.Cost, inv floa
 	size := grid{x: (m + side - 1) / side, y: min((n+side-1)/side, g.limits.rows)}
 	return g.launchOf("tiles", name, w, size, array(w), array(rowsOf(x, lo, lo+n)), array(y),
 		array(rowsOf(u, lo, lo+n)), array(h), array(rowsOf(r, lo, lo+n)), array(s), i64(n), i64(m), i64(x.Shape[1]),
-		record(&cost{c.Square, c.Abs, inv}), i32(what))
+		costOf(c, inv), i32(what))
 }
 
 // rowsOf is the rows lo to hi of a tensor.
@@ -41,10 +41,18 @@ func rowsOf(t tensor, lo, hi int) tensor {
 	return t
 }
 
-// inRows runs f over chunks of the rows of x, with scratch memory for each chunk's pairs with y. Sums over columns do
-// not depend on where rows are cut, since rows are whole.
-func (g *gpu) inRows(x, y tensor, t backend.DType, f func(lo, hi int, w tensor) error) error {
-	return g.do(func() error { return g.chunks(x.Shape[0], y.Shape[0], t, f) })
+// inRows runs f over chunks of the rows of x and of out, with what pairs makes of them and y in scratch memory. Sums
+// over columns do not depend on where rows are cut, since rows are whole.
+func (g *gpu) inRows(out, x, y, u, h, r, s tensor, c backend.Cost, inv float64, what int,
+	f func(to, w tensor, lo, hi int) error) error {
+	return g.do(func() error {
+		return g.chunks(x.Shape[0], y.Shape[0], out.Type, func(lo, hi int, w tensor) error {
+			if err := g.pairs(w, x, y, u, h, r, s, lo, c, inv, what); err != nil {
+				return err
+			}
+			return f(rowsOf(out, lo, hi), w, lo, hi)
+		})
+	})
 }
 
 func (g *gpu) chunks(n, m int, t backend.DType, f func(lo, hi int, w tensor) error) error {

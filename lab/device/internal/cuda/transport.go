@@ -77,6 +77,8 @@ func (g *gpu) LSECols(out, c, h tensor, inv float64) error {
 // cost is the struct Cost of transport.h.
 type cost struct{ Square, Abs, Inv float64 }
 
+func costOf(c backend.Cost, inv float64) arg { return record(&cost{c.Square, c.Abs, inv}) }
+
 // dims are the dimensions that have kernels of their own; points of fewer coordinates take the next one.
 var dims = []int{1, 2, 3, 4, 8, 16, 32, 64}
 
@@ -113,12 +115,9 @@ func (g *gpu) PointLSE(out, x, y, h tensor, c backend.Cost, inv float64) error {
 	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
 	dim := dimFor(d)
 	if dim == 0 {
-		return g.inRows(x, y, out.Type, func(lo, hi int, w tensor) error {
-			if err := g.pairs(w, x, y, tensor{}, h, tensor{}, tensor{}, lo, c, inv,
-				pairCosts); err != nil {
-				return err
-			}
-			return g.lseRows(rowsOf(out, lo, hi), w, h, inv)
+		var none tensor
+		return g.inRows(out, x, y, none, h, none, none, c, inv, pairCosts, func(to, w tensor, _, _ int) error {
+			return g.lseRows(to, w, h, inv)
 		})
 	}
 	return g.do(func() error {
@@ -132,10 +131,9 @@ func (g *gpu) PointLSE(out, x, y, h tensor, c backend.Cost, inv float64) error {
 		}
 		blocks := (n + per - 1) / per
 		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
-		k := &cost{c.Square, c.Abs, inv}
 		return g.inSplits(out, n, count, func(tops, sums arg) error {
 			return g.launchOf(module, name, out, grid{x: blocks, y: count}, array(out), tops, sums,
-				array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), record(k))
+				array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), costOf(c, inv))
 		})
 	})
 }
@@ -169,11 +167,10 @@ func (g *gpu) pointSum(out, x, y tensor, a sum) error {
 		if most := 1 << 17; chunk > most && a.dim >= 16 { // these are not compensated: chunks stay short
 			count, chunk = (m+most-1)/most, most
 		}
-		k := &cost{a.cost.Square, a.cost.Abs, a.inv}
 		to := func(to arg) error {
 			return g.launchOf(module, name, out, grid{x: blocks, y: count}, to, array(x), array(y),
 				array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width),
-				i64(chunk), record(k), flag(a.linear))
+				i64(chunk), costOf(a.cost, a.inv), flag(a.linear))
 		}
 		if count == 1 {
 			return to(array(out))
@@ -202,11 +199,7 @@ func (g *gpu) PointApply(out, x, y, u, h, v tensor, c backend.Cost, inv float64)
 	case k <= dim && wideDim(dim, out.Type):
 		return g.pointSum(out, x, y, a)
 	}
-	return g.inRows(x, y, out.Type, func(lo, hi int, w tensor) error {
-		if err := g.pairs(w, x, y, u, h, u, h, lo, c, inv, pairPlan); err != nil {
-			return err
-		}
-		to := rowsOf(out, lo, hi)
+	return g.inRows(out, x, y, u, h, u, h, c, inv, pairPlan, func(to, w tensor, _, _ int) error {
 		return g.gemm(to, array(w), array(v), newProduct(to, 1, w, false, v, false, 0))
 	})
 }
@@ -232,14 +225,11 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s tensor, c backend.Cost, inv float
 	if linear {
 		what = pairLinear
 	}
-	return g.inRows(x, y, grad.Type, func(lo, hi int, w tensor) error {
-		if err := g.pairs(w, x, y, u, h, r, s, lo, c, inv, what); err != nil {
-			return err
-		}
+	return g.inRows(grad, x, y, u, h, r, s, c, inv, what, func(to, w tensor, lo, hi int) error {
 		rows := hi - lo
 		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, g.limits.rows)}
-		return g.launchOf("tiles", "differences", grad, size, array(rowsOf(grad, lo, hi)), array(w),
-			array(rowsOf(x, lo, hi)), array(y), i64(rows), i64(y.Shape[0]), i64(d), record(&cost{c.Square, c.Abs, inv}))
+		return g.launchOf("tiles", "differences", grad, size, array(to), array(w),
+			array(rowsOf(x, lo, hi)), array(y), i64(rows), i64(y.Shape[0]), i64(d), costOf(c, inv))
 	})
 }
 
@@ -248,11 +238,7 @@ func (g *gpu) PointCost(out, x, y, u, h tensor, c backend.Cost, inv float64) err
 	if dim := dimFor(x.Shape[1]); dim > 0 {
 		return g.pointSum(out, x, y, sum{name: "cost", u: u, h: h, width: 1, cost: c, inv: inv, dim: dim})
 	}
-	return g.inRows(x, y, out.Type, func(lo, hi int, w tensor) error {
-		if err := g.pairs(w, x, y, u, h, u, h, lo, c, inv, pairCost); err != nil {
-			return err
-		}
-		to := rowsOf(out, lo, hi)
+	return g.inRows(out, x, y, u, h, u, h, c, inv, pairCost, func(to, w tensor, lo, hi int) error {
 		to.Shape = []int{hi - lo, 1}
 		return g.reduceOne(to, w, backend.Sum)
 	})
