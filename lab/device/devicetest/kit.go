@@ -270,8 +270,20 @@ func sums(n int) float64 { return 2 + 3*math.Sqrt(float64(n)) }
 // accurateSums is the promise of Reduce: an error that does not grow with n, or as in pairwise summation.
 func accurateSums(n int) float64 { return 4 + math.Log2(float64(n+2)) }
 
+// nearTo is near for a reference that is there already.
+func (k *kit) nearTo(what string, a *device.Array, c float64, r ref.Result) {
+	k.Helper()
+	k.near(what, a, c, func() ref.Result { return r })
+}
+
 // exact demands the very numbers of the reference, after rounding to the element type.
-func (k *kit) exact(what string, a *device.Array, reference func() []float64) {
+func (k *kit) exact(what string, a *device.Array, want []float64) {
+	k.Helper()
+	k.exactBy(what, a, func() []float64 { return want })
+}
+
+// exactBy is exact for a reference that is computed where it is compared with.
+func (k *kit) exactBy(what string, a *device.Array, reference func() []float64) {
 	k.Helper()
 	k.compare(what, a, func() (want, tol []float64) { want = reference(); return want, make([]float64, len(want)) })
 }

@@ -119,7 +119,7 @@ func (k *kit) bend(shape, small []int, parts int, f device.Unary, p float64, x [
 	what := fmt.Sprintf("Affine %v by %v, function %d, parts %d", shape, small, f, parts)
 	y, ax, ady := k.dst(shape...), k.put(x, shape...), k.put(dy, shape...)
 	a.Apply(y, ax)
-	k.near(what, y, 8, func() ref.Result { return value })
+	k.nearTo(what, y, 8, value)
 	ay := k.put(k.rounded(mapped(f, z, p).Value), shape...)
 	dz, sum, along := k.dst(shape...), k.dst(small...), k.dst(small...)
 	a.VJP(dz, sum, along, ax, ay, ady)
@@ -137,7 +137,7 @@ func (k *kit) bend(shape, small []int, parts int, f device.Unary, p float64, x [
 	a.VJP(ady, sum, nil, ax, ay, ady)
 	k.near(what+", VJP in place", ady, 12, slopes)
 	a.Apply(ax, ax)
-	k.near(what+" in place", ax, 8, func() ref.Result { return value })
+	k.nearTo(what+" in place", ax, 8, value)
 }
 
 // summed is Σ r·by over the axes where to has size 1, whose terms have the size r.Scale·size.
@@ -187,9 +187,9 @@ func moments(k *kit) {
 		what := fmt.Sprintf("Moments %v to %v", shape, small)
 		am, av, ar := k.dst(small...), k.dst(small...), k.dst(small...)
 		device.Moments(am, av, ar, k.put(x, shape...), eps, lost)
-		k.near(what+", mean", am, k.sumsOf(count), func() ref.Result { return mean })
-		k.near(what+", variance", av, 2+k.sumsOf(count), func() ref.Result { return variance })
-		k.near(what+", rstd", ar, 4+k.sumsOf(count), func() ref.Result { return rstd })
+		k.nearTo(what+", mean", am, k.sumsOf(count), mean)
+		k.nearTo(what+", variance", av, 2+k.sumsOf(count), variance)
+		k.nearTo(what+", rstd", ar, 4+k.sumsOf(count), rstd)
 	}
 }
 

@@ -56,7 +56,7 @@ func (k *kit) resampled(name string, s ref.Sampler, copies bool, x ref.Images, o
 	y, ax := k.dst(x.N, x.C, oh, ow), k.put(x.Data, x.Shape()...)
 	forward(y, ax)
 	if copies {
-		k.exact(what, y, func() []float64 { return ref.Resample(s, x, oh, ow).Value })
+		k.exactBy(what, y, func() []float64 { return ref.Resample(s, x, oh, ow).Value })
 	} else {
 		k.near(what, y, 8, func() ref.Result { return ref.Resample(s, x, oh, ow) })
 	}

@@ -186,7 +186,7 @@ func (k *kit) adam(a device.Adam, sizes []int, clip float64) {
 		func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
 			return ref.Adam(w, len(r.g), grad, a)
 		})
-	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, func() []float64 { return []float64{float64(len(r.g))} })
+	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, []float64{float64(len(r.g))})
 }
 
 func sgd(k *kit) {

@@ -152,7 +152,7 @@ func anneals(k *kit) {
 		}
 		for at, a := range []*device.Array{f, g, lastF, lastG} {
 			what := fmt.Sprintf("%s of %d×%d×%d", [...]string{"f", "g", "lastF", "lastG"}[at], batch, n, m)
-			k.near(what, a, exponents(max(n, m)), func() ref.Result { return want[at] })
+			k.nearTo(what, a, exponents(max(n, m)), want[at])
 		}
 	}
 }
