@@ -132,10 +132,21 @@ func (s *Store) Find(prefix string) (Record, error) {
 	case err != nil:
 		return Record{}, err
 	case len(found) > 1:
-		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s",
-			prefix, len(found), found[0].Name(), found[1].Name())
+		return Record{}, fmt.Errorf("lab: cell %q: several begin so, name one of %s", prefix, Names(found))
 	}
 	return found[0], nil
+}
+
+// Names lists up to six cells, KEY.CODE each, and the number of the others.
+func Names(cells []Record) string {
+	var names []string
+	for _, r := range cells {
+		names = append(names, r.Name())
+	}
+	if more := len(names) - 6; more > 0 {
+		names = append(names[:6], fmt.Sprintf("%d more", more))
+	}
+	return orList(names)
 }
 
 // FindAll returns the finished cells that [Find] would choose from, or else the failed ones. The

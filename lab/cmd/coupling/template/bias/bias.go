@@ -4,6 +4,7 @@ package bias
 
 import (
 	"context"
+	"fmt"
 
 	"coupling/data/synth"
 	"coupling/figures/style"
@@ -39,7 +40,9 @@ func Study() lab.Study[Params, float64] {
 		Draw: func(v lab.View[Params, float64]) (lab.Exhibit, error) {
 			loss := style.Over(v.Cells, "eps", func(loss float64) float64 { return loss })
 			p := style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "sharp loss"}, Items: loss}
-			return lab.Exhibit{Pictures: []lab.Picture{{Caption: "Loss over ε.", Drawing: style.Figure{Body: p}}}}, nil
+			seeds := len(v.Where(func(p Params) bool { return p == v.Cells[0].Params }))
+			caption := fmt.Sprintf("Loss over ε: each cell, and mean ± standard error of %d seeds.", seeds)
+			return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: p}}}}, nil
 		},
 	}
 }
