@@ -230,8 +230,7 @@ func printWork(a *app, p plan, set lab.Setting) (err error) {
 	for _, f := range p.figs {
 		var of lab.Work
 		for _, j := range p.todo[f.Name] {
-			flop, steps := j.Work(cpu)
-			of = of.Plus(lab.Work{FLOP: flop, Steps: steps})
+			of = of.Plus(j.Work(cpu))
 		}
 		if of.FLOP > 0 {
 			row(f.Name, of, f.Sizes[set.Preset])

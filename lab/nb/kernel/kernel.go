@@ -59,14 +59,6 @@ func (c Checkout) Path(names ...string) string {
 // Bin is the folder of built tools.
 func (c Checkout) Bin() string { return c.Path("bin") }
 
-// Command is the command line that runs the command there.
-func (c Checkout) Command() string {
-	if _, err := os.Stat(filepath.Join(c.Bin(), "coupling")); err != nil {
-		return "go tool coupling" // a module of the user's own
-	}
-	return "bin/coupling"
-}
-
 // GoNB is the kernel's program.
 func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb") }
 
