@@ -49,7 +49,7 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 		return 0, err
 	}
 	if c.Done > m.Steps && m.Path != "" {
-		return 0, fmt.Errorf("score: %s is %d steps far, the run has %d: %w", m.Path, c.Done, m.Steps, ErrParameter)
+		return 0, bad("%s is %d steps far, the run has %d", m.Path, c.Done, m.Steps)
 	}
 	s, y, sy := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
 	if err := f.Score(s, c.X, m.Sigma); err != nil {

@@ -46,7 +46,7 @@ func TestResidentOnDevice(t *testing.T) {
 	f := residing{must.Get(NewGaussian(nil, mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}))), dev}
 	x := normals(seeded(7), 5, 3)
 	start := func() *Chain { return Start(seeded(8), x) }
-	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Predict: true, Denoise: true}
+	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Denoise: true}
 
 	want := start()
 	withNoiseOfDevice(t, l, f, want)

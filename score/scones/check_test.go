@@ -3,6 +3,7 @@ package scones
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"coupling/lab/must"
@@ -56,6 +57,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		"ascent on nothing": ascend(Ascent{}, Cloud(x), Cloud(empty)),
 		"ascent on NaN":     ascend(Ascent{}, Cloud(nan), Cloud(x)),
 		"ascent on a line":  ascend(Ascent{}, Cloud(x), Cloud(line)),
+		"ascent on too few": ascend(Ascent{Paired: true}, Cloud(x), func(*rand.Rand, int) (*mat.Dense, error) { return x, nil }),
 		"infinite lambda":   second(Fit{Lambda: math.Inf(1)}.Run(t.Context(), rng, x, x)),
 		"NaN lambda":        second(Fit{Lambda: math.NaN()}.Run(t.Context(), rng, x, x)),
 		"one target":        second(Fit{}.Run(t.Context(), rng, x, mat.NewDense(1, 2, nil))),
@@ -73,10 +75,6 @@ func TestBadInputIsRefused(t *testing.T) {
 		if capped.Cap = limit; second(capped.Given(x)) != nil {
 			t.Errorf("cap = %g without phi: error %v", limit, second(capped.Given(x)))
 		}
-	}
-	pairs := Ascent{Paired: true}
-	if err := pairs.batch(x, mat.NewDense(5, 2, nil)); !errors.Is(err, ErrShape) {
-		t.Errorf("pairs of 6 and 5 points: error %v", err)
 	}
 }
 
