@@ -153,6 +153,15 @@ type View[P, R any] struct {
 	experiment Experiment[P, R]
 }
 
+// Seeds returns the number of seeds of each set of parameters.
+func (v View[P, R]) Seeds() int {
+	seeds := map[uint64]bool{}
+	for _, c := range v.Cells {
+		seeds[c.Seed] = true
+	}
+	return len(seeds)
+}
+
 // load recalls the cells of the part for [Part.View].
 func (p Part[P, R]) load(s Source) {
 	var cells []Result[P, R]

@@ -126,7 +126,7 @@ func (e empiricalOn) OnDevice(int) *DeviceField {
 	if e.dev.Key() == "cpu" {
 		return nil
 	}
-	points, inverse := e.points.Reside(e.dev), e.dev.New(device.Float64, 1, 1)
+	points, inverse := e.points.OnDevice(e.dev), e.dev.New(device.Float64, 1, 1)
 	return &DeviceField{
 		Device: e.dev,
 		Level: func(sigma float64) error {

@@ -222,7 +222,7 @@ func (s *Subspace) String() string {
 // Dim returns d.
 func (s *Subspace) Dim() int { return len(s.mean) }
 
-// Axes returns the number of axes along which the field is a mixture, and Parts that of its Gaussians.
+// Axes returns the number of axes along which the field is a mixture.
 func (s *Subspace) Axes() int { _, q := s.axes.Dims(); return q }
 
 // Parts returns the number of Gaussians.

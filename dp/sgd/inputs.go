@@ -22,7 +22,7 @@ type Inputs interface {
 	Digest(w io.Writer) error
 }
 
-// Rows are the rows of x, N×D, unchanged.
+// Rows returns the rows of x, N×D, unchanged.
 func Rows(x *mat.Dense) Inputs { return rows{x} }
 
 type rows struct{ *mat.Dense }
@@ -97,7 +97,7 @@ func writeAll(w io.Writer, parts ...any) error {
 	return nil
 }
 
-// Pixels are images, N×C×H×W, scaled from [Lo, Hi] to [−1, 1]; values outside are moved to the
+// Pixels returns images, N×C×H×W, scaled from [Lo, Hi] to [−1, 1]; values outside are moved to the
 // nearer end, and NaN to −1.
 func Pixels(m *data.Images) Inputs { return pixels{m} }
 

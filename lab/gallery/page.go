@@ -47,7 +47,7 @@ type Picture struct {
 	Files   []string `json:"files"`
 }
 
-// Shown is the file that a browser shows.
+// Shown returns the file that a browser shows.
 func (p Picture) Shown() string {
 	for _, ext := range []string{".png", ".svg"} {
 		for _, f := range p.Files {

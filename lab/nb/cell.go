@@ -22,7 +22,7 @@ var Context = sync.OnceValue(func() context.Context {
 // Store returns the store that a checkout's notebooks, scripts and commands share: [lab.OpenStore].
 var Store = sync.OnceValue(func() *store.Store { return Must(lab.OpenStore("")) })
 
-// Setting is the size and device of this notebook's figures, of seed 1: $COUPLING_PRESET (smoke, quick, full or
+// Setting returns the size and device of this notebook's figures, of seed 1: $COUPLING_PRESET (smoke, quick, full or
 // paper; default quick) and $COUPLING_DEVICE (default cpu). In a notebook, %env sets them.
 func Setting() lab.Setting {
 	return Must(settingOf(os.Getenv))

@@ -68,7 +68,7 @@ func New(s *store.Store, gallery string) *Server {
 	return v
 }
 
-// Path is the page's, with the token.
+// Path returns that of the page, with the token.
 func (v *Server) Path() string { return "/?token=" + v.token }
 
 const cookie = "coupling-runs"

@@ -59,7 +59,7 @@ type Work struct {
 	Steps float64 // of trainings, and evaluations of batches: passes that wait for one another
 }
 
-// Plus is the sum.
+// Plus returns the sum.
 func (w Work) Plus(v Work) Work { return Work{w.FLOP + v.FLOP, w.Steps + v.Steps} }
 
 // Work returns what the networks of the cell compute on dev; see [Decoder].

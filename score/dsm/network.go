@@ -33,7 +33,7 @@ type Network struct {
 	Base score.Field
 }
 
-// String describes the training in a line.
+// String describes the network in a line.
 func (f *Network) String() string {
 	return fmt.Sprintf("score network of %d parameters at %d noise levels, examples %v", nn.Count(f.Net.Params()),
 		len(f.Sigmas), f.Shape)

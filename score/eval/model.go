@@ -49,7 +49,8 @@ func (m *Model) Params() []*nn.Param { return m.net.Params() }
 // Free frees the weights.
 func (m *Model) Free() { nn.Free(m.Params()) }
 
-// Name is that of the features: the kind and eight hexadecimal digits of the SHA-256 of the weights, "LeNet-1a2b3c4d".
+// Name returns that of the features: the kind and eight hexadecimal digits of the SHA-256 of the
+// weights, "LeNet-1a2b3c4d".
 // Features of models with different names cannot be compared.
 func (m *Model) Name() (string, error) {
 	h := sha256.New()

@@ -37,7 +37,7 @@ func newScore(truth, predicted []int) (*Score, error) {
 	return s, nil
 }
 
-// String is accuracy and interval in percent.
+// String returns accuracy and interval in percent.
 func (s *Score) String() string {
 	return fmt.Sprintf("%.2f%% (95%%: %.2f–%.2f, n = %d)", 100*s.Accuracy, 100*s.Lo, 100*s.Hi, s.N)
 }

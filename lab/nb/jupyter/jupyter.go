@@ -58,7 +58,7 @@ func Find(ctx context.Context) (Installation, error) {
 	return Installation{}, fmt.Errorf("jupyter: %w", ErrAbsent)
 }
 
-// Page is the address, below the server's, of a notebook.
+// Page returns the address, below the server's, of a notebook.
 func (i Installation) Page(notebook string) string {
 	if i.Lab {
 		return "/lab/tree/" + filepath.ToSlash(notebook)
@@ -74,7 +74,7 @@ func (i Installation) app() string {
 	return "--ServerApp"
 }
 
-// Options say how the server is started.
+// Options are the settings of a server.
 type Options struct {
 	IP       string // to listen on; "" is 127.0.0.1
 	Port     int    // 0: a free one
@@ -92,7 +92,7 @@ type Server struct {
 	*child.Child
 }
 
-// URL is the address of the notebook with the token.
+// URL returns the address of the notebook with the token.
 func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
 
 // Start starts Jupyter in the checkout, whose kernel must be installed, and waits until it answers.

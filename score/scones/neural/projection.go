@@ -170,7 +170,7 @@ type Map struct {
 	Dim    int // of a point
 }
 
-// String describes the training in a line.
+// String describes the network in a line.
 func (m *Map) String() string {
 	return fmt.Sprintf("map of R^%d by a network of %d parameters", m.Dim, nn.Count(m.Net.Params()))
 }
