@@ -188,11 +188,6 @@ func (s *Store) Remove(r Record) error {
 // Files returns the folder of a cell's artifacts.
 func (s *Store) Files(r Record) string { return s.paths(r).files(r.Attempt) }
 
-// OpenArtifact opens an artifact of r after checking its checksum.
-func (s *Store) OpenArtifact(r Record, name string) (*os.File, error) {
-	return OpenArtifact(s.Files(r), r.Artifacts, name)
-}
-
 // OpenArtifact opens an artifact of a list, whose files are in dir, after checking its checksum.
 func OpenArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 	for _, a := range list {
@@ -216,7 +211,7 @@ func OpenArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 // a cell does not. Its error is [ErrCorrupt] and names the file.
 func (s *Store) Verify(r Record) error {
 	for _, a := range r.Artifacts {
-		f, err := s.OpenArtifact(r, a.Name)
+		f, err := OpenArtifact(s.Files(r), r.Artifacts, a.Name)
 		if err != nil {
 			return err
 		}

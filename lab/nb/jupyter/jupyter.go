@@ -5,7 +5,6 @@ package jupyter
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -76,7 +75,7 @@ func (i Installation) app() string {
 
 // Options are the settings of a server.
 type Options struct {
-	IP       string // to listen on; "" is 127.0.0.1
+	IP       string // to listen on
 	Port     int    // 0: a free one
 	Notebook string // to open, relative to the checkout
 	Browser  bool   // have Jupyter open it in the user's browser
@@ -103,7 +102,6 @@ func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
 func Start(ctx context.Context, c kernel.Checkout, o Options) (s *Server, err error) {
 	defer lab.End(&err)
 	have := lab.Must(Find(ctx))
-	o.IP = cmp.Or(o.IP, "127.0.0.1")
 	if o.Port == 0 {
 		o.Port = freePort(o.IP)
 	}

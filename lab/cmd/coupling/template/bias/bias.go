@@ -39,7 +39,7 @@ func Study() lab.Study[Params, float64] {
 		Draw: func(v lab.View[Params, float64]) (lab.Exhibit, error) {
 			loss := style.Over(v.Cells, "eps", func(loss float64) float64 { return loss })
 			p := style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "sharp loss"}, Items: loss}
-			caption := fmt.Sprintf("Loss over ε: each cell, and mean ± standard error of %d seeds.", v.Seeds())
+			caption := fmt.Sprintf("Loss over ε: each cell, and mean ± standard error of %d seeds.", len(v.Seeds))
 			return lab.Exhibit{Pictures: []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: p}}}}, nil
 		},
 	}
