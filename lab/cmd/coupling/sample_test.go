@@ -20,7 +20,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-func sampledBy(t *testing.T, args ...string) (sampled, int) { return answered[sampled](t, "sample", args...) }
+func sampledBy(t *testing.T, args ...string) (sampled, int) {
+	return answered[sampled](t, "sample", args...)
+}
 
 // Two far parts on the line go to two far parts, each to its own.
 func TestSamplePoints(t *testing.T) {

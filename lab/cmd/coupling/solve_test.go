@@ -35,7 +35,9 @@ func answered[S any](t *testing.T, command string, args ...string) (s S, code in
 	return s, code
 }
 
-func solved(t *testing.T, args ...string) (summary, int) { return answered[summary](t, "solve", args...) }
+func solved(t *testing.T, args ...string) (summary, int) {
+	return answered[summary](t, "solve", args...)
+}
 
 // saveMatrix writes an NPY file.
 func saveMatrix(path string, m *mat.Dense) error {
