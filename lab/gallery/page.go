@@ -144,11 +144,10 @@ func command(fig lab.Figure, set lab.Setting) string {
 		return line
 	}
 	info, _ := debug.ReadBuildInfo()
-	at, inModule := strings.CutPrefix(info.Path, info.Main.Path)
-	if !inModule { // go run FILE.go
-		return ""
+	if at, inModule := strings.CutPrefix(info.Path, info.Main.Path); inModule {
+		return fmt.Sprintf("go run .%s -preset %s -seed %d", at, set.Preset, set.Seed)
 	}
-	return fmt.Sprintf("go run .%s -preset %s -seed %d", at, set.Preset, set.Seed)
+	return "" // of go run FILE.go
 }
 
 // Print prints the files of a page in the folder dir, and its claims.

@@ -154,10 +154,9 @@ func (s *session[P]) still(ctx context.Context) error {
 }
 
 func (s *session[P]) leave(why string) {
-	v := s.last
 	note := html.EscapeString(s.words(s.drawn) + " (" + why + ")")
 	screen.put(s.id, view{html: `<div class="nb-left" style="color:#555">` + note + `</div>`})
-	screen.put("", v)
+	screen.put("", s.last)
 	screen.sync()
 }
 

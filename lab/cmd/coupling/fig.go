@@ -18,8 +18,7 @@ type figCmd struct {
 }
 
 type figMakeCmd struct {
-	Names []string `arg:"" name:"name"`
-
+	Names     []string `arg:"" name:"name"`
 	Preset    string   `default:"quick" enum:"smoke,quick,full,paper"`
 	Device    string   `default:"auto" env:"COUPLING_DEVICE"`
 	Inception string   `env:"COUPLING_INCEPTION" placeholder:"FILE"`
