@@ -216,20 +216,19 @@ func (l Langevin) stamp() resume.Stamp {
 		int(l.Convention), ", denoise ", l.Denoise)
 }
 
-// move adds an update to all chains and reports whether they are finite.
-func (c *Chain) move(s *mat.Dense, u update) bool {
+// move writes all chains plus an update to dst, which may be X, and reports whether they are finite.
+func (c *Chain) move(dst, s *mat.Dense, u update) bool {
 	var bad atomic.Bool
-	_, d := c.X.Dims()
-	data, sd := s.RawMatrix().Data, math.Sqrt(u.variance)
+	sd := math.Sqrt(u.variance)
 	c.each(c.Done, func(i int, row []float64, rng *rand.Rand) {
-		drift := data[i*d : (i+1)*d]
+		drift, to := s.RawRowView(i), dst.RawRowView(i)
 		check := 0.0
 		for k := range row {
 			v := row[k] + u.drift*drift[k]
 			if sd > 0 {
 				v += sd * rng.NormFloat64()
 			}
-			row[k] = v
+			to[k] = v
 			check += v - v // 0, or NaN
 		}
 		if check != 0 {

@@ -78,13 +78,9 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted,
 	if f.Bandwidth == 0 {
 		f.Bandwidth = nearest(y) / math.Sqrt(float64(d))
 	}
-	if !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth > 0) || math.IsInf(f.Bandwidth, 1) {
-		return nil, bad(
-			"lambda = %g and bandwidth = %g: must be finite and > 0, set them where points coincide",
-			f.Lambda, f.Bandwidth)
-	}
-	if f.Bandwidth*f.Bandwidth == 0 || math.IsInf(f.Bandwidth*f.Bandwidth, 1) {
-		return nil, bad("bandwidth = %g: its square must be finite and > 0", f.Bandwidth)
+	if v := f.Bandwidth * f.Bandwidth; !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(v > 0) || math.IsInf(v, 1) {
+		return nil, bad("lambda = %g and bandwidth = %g: must be finite and > 0, the square of bandwidth too: set them "+
+			"where points coincide", f.Lambda, f.Bandwidth)
 	}
 	f.Solver.Eps = f.Lambda
 	plan, err := f.Solver.Solve(ctx, squared(x, y, u))
