@@ -135,9 +135,6 @@ func TestSweepsOfAFileShareIt(t *testing.T) {
 
 // A program that does not heed its end is killed, what it prints is not held, and its last words are the error.
 func TestStubbornProgram(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for a second")
-	}
 	file := filepath.Join(t.TempDir(), "program")
 	for script, want := range map[string]string{
 		"trap '' TERM; for i in 1 2 3 4 5 6 7 8; do sleep 1; done; : >$0.lived": context.DeadlineExceeded.Error(),
