@@ -51,7 +51,7 @@ func Of(paper string) []lab.Figure {
 }
 
 // Select returns the figures that match any of patterns: a figure's name, a paper's
-// name, or a pattern as in [path.Match]. The error names the first that matches
+// name, a pattern as in [path.Match], or all. The error names the first that matches
 // nothing, and the nearest names.
 func Select(patterns ...string) ([]lab.Figure, error) {
 	all := All()
@@ -64,7 +64,7 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 			if err != nil {
 				return nil, fmt.Errorf("figure %q: %w", name, err)
 			}
-			if !ok && f.Paper() != name {
+			if !ok && f.Paper() != name && name != "all" {
 				continue
 			}
 			if found = true; !seen[f.Name] {
