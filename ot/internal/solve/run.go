@@ -55,7 +55,7 @@ func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
-	in, err := p.check(c.Workers)
+	in, err := p.check(c)
 	if err != nil {
 		return nil, err
 	}
@@ -66,9 +66,6 @@ func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
 	if size := max(-in.Cost.Min, in.Cost.Max) / c.Eps; semidual.Separate(in.G) != nil && size > maxSpan {
 		return nil, bad(fault.ErrParameter, "Eps = %g: costs along the grid are up to %g ε, more than %g: "+
 			"subtract a constant from them", c.Eps, size, maxSpan)
-	}
-	if err := checkStart("Start", c.Start, in.M); err != nil {
-		return nil, err
 	}
 	c.Tol, c.MaxIter = cmp.Or(c.Tol, defaultTol), cmp.Or(c.MaxIter, defaultMaxIter)
 	r := &run{Control: c, ctx: ctx, began: began, s: semidual.New(in, c.Workers)}

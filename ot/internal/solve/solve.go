@@ -154,9 +154,12 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 	return a, b, sa, sb, err
 }
 
-// check validates p and normalises its weights; one pass over the costs, without exponentials.
-func (p Problem) check(workers int) (*semidual.Instance, error) {
+// check validates p and a start, and normalises weights; one pass over the costs, without exponentials.
+func (p Problem) check(c Control) (*semidual.Instance, error) {
 	a, b, err := p.Weights()
+	if err == nil {
+		err = checkStart("Start", c.Start, len(b))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +172,7 @@ func (p Problem) check(workers int) (*semidual.Instance, error) {
 		Self:   p.symmetric(),
 		Memory: p.Memory,
 	}
-	return in, in.Scan(workers)
+	return in, in.Scan(c.Workers)
 }
 
 // symmetric reports whether the problem couples a measure with itself.

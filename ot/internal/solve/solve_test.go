@@ -138,7 +138,7 @@ func smallEps(rng *rand.Rand, n, m, d int, kind cost.PointCost) (Problem, float6
 		b[j] *= scale
 	}
 	p.Geometry, p.A, p.B = cost.Points(x, y, kind), a, b
-	in, err := p.check(1)
+	in, err := p.check(Control{Workers: 1})
 	if err != nil {
 		panic(err)
 	}
