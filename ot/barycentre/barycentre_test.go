@@ -20,6 +20,9 @@ import (
 	"coupling/ot/ottest"
 )
 
+// seeded returns the generator of a seed and a stream.
+func seeded(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
 func cloudOf(rng *rand.Rand, n, d int, at, scale float64) *mat.Dense {
 	x := mat.NewDense(n, d, nil)
 	x.Apply(func(_, _ int, _ float64) float64 { return at + scale*rng.NormFloat64() }, x)
@@ -69,7 +72,7 @@ func TestLaws(t *testing.T) {
 // The conditions of optimality: plans exp((α+β−c)/ε) with the right rows and one common column sum,
 // whose potentials of the support add up to a constant, weighted. They hold at no other weights.
 func TestBarycentreIsOptimal(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 1))
+	rng := seeded(1, 1)
 	support := cloudOf(rng, 60, 2, 0, 1.5)
 	problems := []ot.Problem{
 		{Geometry: ot.Points(cloudOf(rng, 40, 2, -1, .5), support, ot.SqEuclidean)},
@@ -148,7 +151,7 @@ func TestBarycentreOnTheLine(t *testing.T) {
 // Of translates of one cloud the free barycentre is the translate between them, found from a poor
 // start too; of points, their mean.
 func TestFreeBarycentre(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
+	rng := seeded(2, 1)
 	x := cloudOf(rng, 12, 2, 0, 1)
 	move := func(by float64) *mat.Dense {
 		y := mat.DenseCopyOf(x)
@@ -169,8 +172,8 @@ func TestFreeBarycentre(t *testing.T) {
 	last := math.Inf(1)
 	for steps := range 6 {
 		out := must.Get(barycentre.Free{Solver: ot.LBFGS{Eps: .05}, MaxIter: steps + 1}.Solve(t.Context(),
-			between(cloudOf(rand.New(rand.NewPCG(3, 1)), 8, 2, 0, 1), move(0),
-				cloudOf(rand.New(rand.NewPCG(4, 1)), 20, 2, 1, 2)), nil))
+			between(cloudOf(seeded(3, 1), 8, 2, 0, 1), move(0),
+				cloudOf(seeded(4, 1), 20, 2, 1, 2)), nil))
 		if v := out.Plans[0].RegKL()/2 + out.Plans[1].RegKL()/2; v > last+1e-9 {
 			t.Errorf("the objective rose from %g to %g", last, v)
 		} else {
@@ -188,9 +191,9 @@ func between(start *mat.Dense, measures ...*mat.Dense) (out []ot.Problem) {
 }
 
 func TestBarycentreRefuses(t *testing.T) {
-	x := cloudOf(rand.New(rand.NewPCG(1, 1)), 3, 2, 0, 1)
+	x := cloudOf(seeded(1, 1), 3, 2, 0, 1)
 	p := ot.Problem{Geometry: ot.Points(x, x, ot.SqEuclidean)}
-	other := ot.Problem{Geometry: ot.Points(x, cloudOf(rand.New(rand.NewPCG(1, 1)), 4, 2, 0, 1), ot.SqEuclidean)}
+	other := ot.Problem{Geometry: ot.Points(x, cloudOf(seeded(1, 1), 4, 2, 0, 1), ot.SqEuclidean)}
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
 	fixed, free := barycentre.Fixed{Eps: 1}, barycentre.Free{Solver: ot.LBFGS{Eps: 1}}

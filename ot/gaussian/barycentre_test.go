@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
@@ -21,7 +20,7 @@ import (
 // barycentre.
 func TestBarycentre(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		rng := seeded(rapid.Uint64().Draw(t, "seed"), 0)
 		d, k := rapid.IntRange(1, 5).Draw(t, "d"), rapid.IntRange(1, 4).Draw(t, "measures")
 		floor := rapid.SampledFrom([]float64{0, .1}).Draw(t, "floor")
 		p, w := make([]gaussian.Normal, k), make([]float64, k)
@@ -106,7 +105,7 @@ func scaled(f float64, v []float64) []float64 {
 // A weight counts as so many copies of a row do in the mean, and equal weights give the usual
 // covariance; the divisor 1 − Σw² makes the covariance unbiased.
 func TestWeightedEmpirical(t *testing.T) {
-	rng := rand.New(rand.NewPCG(21, 1))
+	rng := seeded(21, 1)
 	x := mat.NewDense(3, 2, vector(rng, 6))
 	w := []float64{1, 2, 5}
 	got, even, plain := must.Get(gaussian.Empirical(x, w)), must.Get(gaussian.Empirical(x, ones(3))),

@@ -15,6 +15,9 @@ import (
 	"coupling/ot/gaussian"
 )
 
+// seeded returns the generator of a seed and a stream.
+func seeded(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
 func diag(v ...float64) *mat.SymDense {
 	s := mat.NewSymDense(len(v), nil)
 	for i, x := range v {
@@ -55,7 +58,7 @@ func solve(e gaussian.Entropic, p, q gaussian.Normal) *gaussian.Plan { return mu
 // TestFixedPoint compares with Sinkhorn's iteration on quadratic potentials f = xᵀFx, g = yᵀGy, a map on matrices:
 // F = I − (2/λ)(B⁻¹ + (2/λ)(I − G))⁻¹ and the same for G, whose inverses the closed form does not have.
 func TestFixedPoint(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := seeded(1, 2)
 	dims := []int{1, 2, 5, 12}
 	if testing.Short() {
 		dims = dims[:3]
@@ -147,7 +150,7 @@ func TestKnown(t *testing.T) {
 // too.
 func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		rng := seeded(rapid.Uint64().Draw(t, "seed"), 0)
 		d := rapid.IntRange(1, 6).Draw(t, "d")
 		p := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, rapid.IntRange(1, d+1).Draw(t, "rank a"), 0)}
 		q := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, rapid.IntRange(1, d+1).Draw(t, "rank b"), 0)}
@@ -190,7 +193,7 @@ func divergence(e gaussian.Entropic, p, q gaussian.Normal) float64 {
 
 // TestMap: T is symmetric, carries p to q, and its cost is W₂².
 func TestMap(t *testing.T) {
-	rng := rand.New(rand.NewPCG(3, 4))
+	rng := seeded(3, 4)
 	for _, d := range []int{1, 3, 8} {
 		p := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, d, .1)}
 		q := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, max(d-1, 1), 0)} // singular target
@@ -218,7 +221,7 @@ func TestMap(t *testing.T) {
 
 // TestDensity: exp((f + g − c)/ε) p q is the joint density, at random points.
 func TestDensity(t *testing.T) {
-	rng := rand.New(rand.NewPCG(5, 6))
+	rng := seeded(5, 6)
 	d, eps := 3, 1.7
 	p := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, d, .5)}
 	q := gaussian.Normal{Mean: vector(rng, d), Cov: wishart(rng, d, d, .5)}
@@ -254,7 +257,7 @@ func logDensity(p gaussian.Normal, x []float64) float64 {
 
 // TestSample: 20,000 pairs have the plan's mean and covariance to five standard errors.
 func TestSample(t *testing.T) {
-	rng := rand.New(rand.NewPCG(7, 8))
+	rng := seeded(7, 8)
 	p := gaussian.Normal{Mean: []float64{1, -2}, Cov: wishart(rng, 2, 2, .2)}
 	q := gaussian.Normal{Mean: []float64{0, 3}, Cov: wishart(rng, 2, 1, 0)} // singular
 	plan := solve(gaussian.Entropic{Eps: 1}, p, q)
@@ -276,7 +279,7 @@ func TestSample(t *testing.T) {
 }
 
 func TestUVP(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
+	rng := seeded(9, 10)
 	s := wishart(rng, 6, 6, .1)
 	for _, c := range []float64{0, .25, 1, 4} {
 		scaled := mat.NewSymDense(6, nil)
@@ -291,7 +294,7 @@ func TestUVP(t *testing.T) {
 // TestIllConditioned: rotated covariances with condition number 1e12 keep the digits that rounding of their entries
 // leaves.
 func TestIllConditioned(t *testing.T) {
-	rng := rand.New(rand.NewPCG(13, 14))
+	rng := seeded(13, 14)
 	var qr mat.QR
 	z := mat.NewDense(6, 6, vector(rng, 36))
 	qr.Factorize(z)
@@ -409,7 +412,7 @@ func FuzzEntropic(f *testing.F) {
 func BenchmarkEntropic(b *testing.B) {
 	for _, d := range []int{2, 64, 256} {
 		b.Run(fmt.Sprintf("d=%d", d), func(b *testing.B) {
-			rng := rand.New(rand.NewPCG(1, 1))
+			rng := seeded(1, 1)
 			p, q := gaussian.Normal{Cov: wishart(rng, d, d, 1)}, gaussian.Normal{Cov: wishart(rng, d, d, 1)}
 			var plan *gaussian.Plan
 			for b.Loop() {

@@ -16,6 +16,9 @@ import (
 	"coupling/ot/internal/rows"
 )
 
+// seeded returns the generator of a seed and a stream.
+func seeded(seed, stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
+
 // testCosts are those between two grids, with noise.
 func testCosts(rng *rand.Rand, n, m int) cost.Geometry {
 	c := mat.NewDense(n, m, nil)
@@ -78,7 +81,7 @@ func TestSpans(t *testing.T) {
 
 // Each way of making rows gives the potentials and the column sums of the plain one.
 func TestRowPassesAgree(t *testing.T) {
-	g := testCosts(rand.New(rand.NewPCG(1, 1)), 90, 70)
+	g := testCosts(seeded(1, 1), 90, 70)
 	for _, eps := range []float64{1, 0.02} {
 		var want *Function
 		beta, from := make([]float64, 70), make([]float64, 70)
@@ -119,7 +122,7 @@ func TestRowPassesAgree(t *testing.T) {
 // A kernel in float32 changes α by no more than 2⁻²⁴ ε and the columns, in all, by no more than 2⁻²³, however far the
 // potentials have moved within the limit; it is not kept where a column is all but missing from it.
 func TestSingleKernel(t *testing.T) {
-	rng := rand.New(rand.NewPCG(12, 1))
+	rng := seeded(12, 1)
 	g := testCosts(rng, 93, 71)
 	a, b := make([]float64, 93), make([]float64, 71)
 	for i := range a {
@@ -170,7 +173,7 @@ func TestSingleKernel(t *testing.T) {
 
 // A list of the entries that matter stays good while potentials drift, and gives up where nearly all matter.
 func TestActiveList(t *testing.T) {
-	rng := rand.New(rand.NewPCG(2, 1))
+	rng := seeded(2, 1)
 	s := newTest(t, testCosts(rng, 200, 180), nil, nil)
 	s.Eps, s.Tol, s.lists = 1e-4, 1e-9, true
 	beta := s.Start(nil)
@@ -213,7 +216,7 @@ func TestActiveList(t *testing.T) {
 
 // Reduced costs are c − u − v rounded once: checked against big.Float.
 func TestReducedRow(t *testing.T) {
-	rng := rand.New(rand.NewPCG(4, 1))
+	rng := seeded(4, 1)
 	for range 1000 {
 		u, v := 1e3*rng.NormFloat64(), 1e6*rng.NormFloat64()
 		c := u + v + rng.NormFloat64()
@@ -230,7 +233,7 @@ func TestReducedRow(t *testing.T) {
 
 // Interpolation from the coarser grid keeps constants, and adding up, its adjoint, keeps masses.
 func TestResample(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 3))
+	rng := seeded(9, 3)
 	for _, shape := range [][]int{{8}, {7, 4}, {5, 6, 9}} {
 		fine, coarse := 1, 1
 		for _, n := range shape {

@@ -2,7 +2,6 @@ package semidual
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -22,7 +21,7 @@ func TestPattern(t *testing.T) {
 // checkPattern reports whether there was a pattern.
 func checkPattern(t *testing.T, seed uint64, d int, mix float64) bool {
 	t.Helper()
-	rng := rand.New(rand.NewPCG(seed, 1))
+	rng := seeded(seed, 1)
 	x, y := mat.NewDense(1050, d, nil), mat.NewDense(1040, d, nil)
 	for _, c := range []*mat.Dense{x, y} {
 		c.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, c)
