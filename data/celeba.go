@@ -132,7 +132,7 @@ func (c CelebA) choose(dir string, attributes, partition *format.CelebAList) (*P
 	}
 	size := cmp.Or(c.Size, 64)
 	faces := &Pictures{Name: "celeba/" + c.Split.String(), c: 3, h: size, w: size}
-	faces.read = func(row []float32, k int) error { return c.face(row, faces.Files[k]) }
+	faces.read = func(k int) (*Images, error) { return c.face(faces.Files[k]) }
 	if len(attributes.Files) != celebaImages {
 		faces.Name = "celeba-subset/" + c.Split.String()
 	}
@@ -172,29 +172,24 @@ func attributeIndices(attributes *format.CelebAList, field string, names ...stri
 	return indices, nil
 }
 
-// face reads one JPEG file, crops and resizes it, and puts it into row.
+// face reads one JPEG file, crops and resizes it.
 //
 // Go's decoder and libjpeg differ in the rounding of the cosine transform and in
 // smoothing subsampled colours. After the resize to 64×64 their images agree to
 // 3 of 255 levels, half a level on average (compared with Pillow 9.4).
-func (c CelebA) face(row []float32, path string) error {
+func (c CelebA) face(path string) (*Images, error) {
 	picture, err := readPicture(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bounds := picture.Bounds()
 	if !c.Whole {
 		if bounds.Dx() < celebaCrop || bounds.Dy() < celebaCrop {
-			return corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), celebaCrop,
+			return nil, corrupt(path, "it has %d×%d pixels: want at least %d×%d", bounds.Dx(), bounds.Dy(), celebaCrop,
 				celebaCrop)
 		}
 		bounds = centre(bounds, celebaCrop)
 	}
 	size := cmp.Or(c.Size, 64)
-	m, err := fromPicture(picture, bounds).Resize(size, size, Bilinear8)
-	if err != nil {
-		return err
-	}
-	copy(row, m.pixels)
-	return nil
+	return fromPicture(picture, bounds).Resize(size, size, Bilinear8)
 }

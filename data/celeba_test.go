@@ -136,7 +136,7 @@ func TestCelebAPreparation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return out.pixels
+		return out.Pixels()
 	}
 	for _, test := range []struct {
 		c    CelebA
@@ -149,7 +149,7 @@ func TestCelebAPreparation(t *testing.T) {
 		test.c.From.Dir = dir
 		faces := must.Get(test.c.Open())
 		got := must.Get(faces.Take(t.Context(), []int{2}))
-		if !slices.Equal(got.pixels, test.want) {
+		if !slices.Equal(got.Pixels(), test.want) {
 			t.Errorf("%+v differs from its steps", test.c)
 		}
 	}

@@ -5,7 +5,7 @@
 //	CelebA                               read from a folder, chosen by split and attribute
 //	Folder                               a user's own pictures, of any common format
 //	ReadPoints                           a matrix from CSV, other text or NPY
-//	Images                               N×C×H×W float32 with labels; rows and a matrix for package ot
+//	Images                               N×C×H×W values with labels; rows and a matrix for package ot
 //	Resize, Scale, CenterCrop, Grey …    new images, with the range and labels kept
 //	Pick, Partition, Slice …             parts of a set, drawn by an explicit *rand.Rand
 //	Save, Load                           NPY files that are refused unless they were written together

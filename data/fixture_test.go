@@ -182,10 +182,10 @@ func counts(m *Images) []int {
 // moments returns the mean and the standard deviation of all values.
 func moments(m *Images) (mean, std float64) {
 	var s1, s2 float64
-	for _, v := range m.pixels {
+	for _, v := range m.Pixels() {
 		s1 += float64(v)
 		s2 += float64(v) * float64(v)
 	}
-	n := float64(len(m.pixels))
+	n := float64(m.n * m.Dim())
 	return s1 / n, math.Sqrt(s2/n - s1/n*s1/n)
 }

@@ -8,7 +8,6 @@ import (
 	"image"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,8 +48,8 @@ func (f Folder) Load(ctx context.Context) (*Images, error) {
 		return nil, err
 	}
 	p.c, p.h, p.w = 3, cmp.Or(f.Size, 1), cmp.Or(f.Size, 1)
-	for _, file := range p.Files { // the first that can be read
-		if first, err := readPicture(file); f.Size == 0 && err == nil {
+	for k := 0; f.Size == 0 && k < len(p.Files); k++ { // the first that can be read
+		if first, err := readPicture(p.Files[k]); err == nil {
 			p.w, p.h = first.size()
 			break
 		}
@@ -60,9 +59,9 @@ func (f Folder) Load(ctx context.Context) (*Images, error) {
 	}
 	clear := make([]bool, len(p.Files))
 	p.progress = f.Progress
-	p.read = func(row []float32, k int) (err error) {
-		clear[k], err = f.prepare(row, p.Files[k], p.h, p.w)
-		return err
+	p.read = func(k int) (m *Images, err error) {
+		m, clear[k], err = f.prepare(p.Files[k], p.h, p.w)
+		return m, err
 	}
 	m, err := p.Load(ctx)
 	if some := slices.Index(clear, true); some >= 0 {
@@ -174,18 +173,18 @@ func walk(dir string) (tree, error) {
 		case e.IsDir():
 		case name == labelsFile:
 			t.table = true
-		case isPictureName(name) && !isFolder(path):
+		case isPictureName(name) && !isDir(path):
 			t.pictures = append(t.pictures, name)
 		default:
 			kind := cmp.Or(strings.ToLower(filepath.Ext(name)), "nameless") + " files"
-			if isFolder(path) {
+			if isDir(path) {
 				kind = "links to folders"
 			}
 			t.others[kind] = append(t.others[kind], name)
 		}
 		return nil
 	})
-	if err == nil && !isFolder(real) {
+	if err == nil && !isDir(real) {
 		err = errors.New("it is a file")
 	}
 	if err != nil {
@@ -194,27 +193,22 @@ func walk(dir string) (tree, error) {
 	return t, nil
 }
 
-func isFolder(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
-}
-
-// prepare reads a picture into row, h×w, and reports whether it is transparent in places.
-func (f Folder) prepare(row []float32, path string, h, w int) (transparent bool, err error) {
+// prepare reads a picture, h×w, and reports whether it is transparent in places.
+func (f Folder) prepare(path string, h, w int) (m *Images, transparent bool, err error) {
 	p, err := readPicture(path)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	b := p.Bounds()
 	if f.Size > 0 {
 		b = centre(b, min(b.Dx(), b.Dy()))
 	} else if wide, high := p.size(); high != h || wide != w {
-		return false, fmt.Errorf("data: %s: %w", path, sizeError{image.Pt(wide, high), image.Pt(w, h)})
+		return nil, false, fmt.Errorf("data: %s: %w", path, sizeError{image.Pt(wide, high), image.Pt(w, h)})
 	}
-	m := fromPicture(p, b)
+	m = fromPicture(p, b)
 	if f.Grey {
 		if m, err = m.Grey(); err != nil {
-			return false, err
+			return nil, false, err
 		}
 	}
 	if p.turn > 4 { // before it is turned
@@ -222,9 +216,8 @@ func (f Folder) prepare(row []float32, path string, h, w int) (transparent bool,
 	}
 	if m.h != h || m.w != w {
 		if m, err = m.Resize(h, w, Bilinear); err != nil {
-			return false, err
+			return nil, false, err
 		}
 	}
-	m.turned(row, p.turn)
-	return p.transparent(), nil
+	return m.turned(p.turn), p.transparent(), nil
 }

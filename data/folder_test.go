@@ -158,9 +158,8 @@ func TestOrientation(t *testing.T) {
 	m := &Images{pixels: []float32{1, 2, 3, 4, 5, 6}, n: 1, c: 1, h: 2, w: 3}
 	for i, want := range []string{"123456", "321654", "654321", "456123", "142536", "415263", "635241", "362514"} {
 		turn, tag := i+1, string(rune(i+1))
-		row := make([]float32, 6)
-		if m.turned(row, turn); strings.Trim(strings.ReplaceAll(fmt.Sprint(row), " ", ""), "[]") != want {
-			t.Errorf("%d: %v, want %s", turn, row, want)
+		if got := m.turned(turn).pixels; strings.Trim(strings.ReplaceAll(fmt.Sprint(got), " ", ""), "[]") != want {
+			t.Errorf("%d: %v, want %s", turn, got, want)
 		}
 		little := []byte("II*\x00\b\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00" + tag + "\x00\x00\x00")
 		big := []byte("MM\x00*\x00\x00\x00\b\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" + tag + "\x00\x00")
@@ -196,6 +195,15 @@ func TestFolderResizes(t *testing.T) {
 	for x, want := range []float64{.299 + .587*85/255, .299 + .587*170/255} {
 		if got := square.Row(0)[x]; square.Dim() != 4 || math.Abs(float64(got)-want) > .003 {
 			t.Errorf("grey value %d = %v, want %.3f", x, got, want)
+		}
+	}
+	// Pictures that need no resizing are bytes; one that does changes no value of the others.
+	dir = t.TempDir()
+	for i, side := range []int{3, 3, 5} {
+		paint(t, filepath.Join(dir, fmt.Sprint(i, ".png")), side, side, uint8(200+i))
+		m := must.Get(Folder{Dir: dir, Size: 3}.Load(t.Context()))
+		if m.bytes != nil != (i < 2) || m.Row(0)[13] != float32(127)/255 || m.Row(i)[0] != float32(200+i)/255 {
+			t.Errorf("%d pictures: %v", i+1, m.Pixels())
 		}
 	}
 	stopped, cancel := context.WithCancel(t.Context())

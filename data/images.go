@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"math"
 
+	"coupling/data/batch"
+
 	"gonum.org/v1/gonum/mat"
 )
 
 // Images is a set of N images of C channels, H rows and W columns, float32 in
-// row-major N×C×H×W order, with a label for each.
+// row-major N×C×H×W order, with a label for each. Those that loaders read from
+// bytes stay bytes in memory, a quarter of it, and become float32 where they are used.
 //
 // Values normally lie in [Lo, Hi], black to white; transformations keep the two
 // up to date, but nothing clamps the values.
@@ -19,7 +22,19 @@ type Images struct {
 	Lo, Hi  float32  // the values of black and white
 
 	pixels     []float32 // [n, c, h, w]
+	bytes      []uint8   // not nil: in place of pixels, whose values are unit[b]
 	n, c, h, w int
+}
+
+// unit are the values of bytes, from 0 to 1.
+var unit = levels(0, 1)
+
+// levels are 256 values from lo to hi.
+func levels(lo, hi float32) (table [256]float32) {
+	for b := range table {
+		table[b] = float32(float64(lo) + float64(b)*(float64(hi)-float64(lo))/255)
+	}
+	return table
 }
 
 // New returns n black images with Lo = 0 and Hi = 1 and no labels. It returns
@@ -98,14 +113,36 @@ func (m *Images) Shape() (n, c, h, w int) { return m.n, m.c, m.h, m.w }
 // Dim returns the number of values of an image, C·H·W.
 func (m *Images) Dim() int { return m.c * m.h * m.w }
 
-// Row returns image i as a vector of C·H·W values, without a copy.
-func (m *Images) Row(i int) []float32 {
-	d := m.Dim()
-	return m.pixels[i*d : (i+1)*d : (i+1)*d]
+// Row returns image i as a vector of C·H·W values to read: a copy of an image that is bytes, and the
+// memory of others. To write to images, Clone them, unless they were made by New, FromPixels or FromMat.
+func (m *Images) Row(i int) []float32 { return m.values(i*m.Dim(), (i+1)*m.Dim()) }
+
+// Pixels returns all N·C·H·W values, as Row does those of an image.
+func (m *Images) Pixels() []float32 { return m.values(0, m.n*m.Dim()) }
+
+func (m *Images) values(from, to int) []float32 {
+	if m.bytes == nil {
+		return m.pixels[from:to:to]
+	}
+	return m.appendValues(make([]float32, 0, to-from), from, to)
 }
 
-// Pixels returns all N·C·H·W values, without a copy.
-func (m *Images) Pixels() []float32 { return m.pixels }
+func (m *Images) appendValues(dst []float32, from, to int) []float32 {
+	if m.bytes == nil {
+		return append(dst, m.pixels[from:to]...)
+	}
+	for _, b := range m.bytes[from:to] {
+		dst = append(dst, unit[b])
+	}
+	return dst
+}
+
+// Clone returns a copy of float32, whose memory Row and Pixels share. Labels are shared.
+func (m *Images) Clone() *Images {
+	out := m.shaped(m.n, m.c, m.h, m.w)
+	m.AppendRows(out.pixels[:0], batch.All(m.n))
+	return out
+}
 
 // Mat returns a float64 copy [N, C·H·W] with an image in each row, as package
 // ot takes points. It is empty when there are no images.
@@ -113,8 +150,8 @@ func (m *Images) Mat() *mat.Dense {
 	if m.n == 0 {
 		return &mat.Dense{}
 	}
-	values := make([]float64, len(m.pixels))
-	for i, v := range m.pixels {
+	values := make([]float64, m.n*m.Dim())
+	for i, v := range m.Pixels() {
 		values[i] = float64(v)
 	}
 	return mat.NewDense(m.n, m.Dim(), values)
@@ -124,7 +161,7 @@ func (m *Images) Mat() *mat.Dense {
 // other, and returns it: a training batch without an allocation.
 func (m *Images) AppendRows(dst []float32, indices []int) []float32 {
 	for _, i := range indices {
-		dst = append(dst, m.Row(i)...)
+		dst = m.appendValues(dst, i*m.Dim(), (i+1)*m.Dim())
 	}
 	return dst
 }
@@ -132,8 +169,14 @@ func (m *Images) AppendRows(dst []float32, indices []int) []float32 {
 // shaped returns images of another shape with the name, classes and range of m
 // and, when the number of images is the same, its labels (shared).
 func (m *Images) shaped(n, c, h, w int) *Images {
-	out := &Images{Name: m.Name, Classes: m.Classes, Lo: m.Lo, Hi: m.Hi, n: n, c: c, h: h, w: w}
+	out := m.header(n, c, h, w)
 	out.pixels = make([]float32, n*c*h*w)
+	return out
+}
+
+// header is shaped without memory for pixels.
+func (m *Images) header(n, c, h, w int) *Images {
+	out := &Images{Name: m.Name, Classes: m.Classes, Lo: m.Lo, Hi: m.Hi, n: n, c: c, h: h, w: w}
 	if n == m.n {
 		out.Labels = m.Labels
 	}

@@ -257,3 +257,37 @@ func TestApart(t *testing.T) {
 		t.Errorf("%d of 400 are kept, and %d are gone", kept.Len(), gone)
 	}
 }
+
+// Images of bytes are their copies of float32 to the bit, whatever is made of them; parts stay bytes.
+func TestBytesAreTheirValues(t *testing.T) {
+	m := numbered(t, 7, 3, 4, 5, 2)
+	m.pixels, m.bytes, m.Hi = nil, make([]uint8, m.n*m.Dim()), 1
+	for i := range m.bytes {
+		m.bytes[i] = uint8(37*i + i*i%11)
+	}
+	for name, f := range map[string]func(*Images) (*Images, error){
+		"part":          func(m *Images) (*Images, error) { return m.Slice(1, 7).Take([]int{5, 0, 5}), nil },
+		"part apart":    func(m *Images) (*Images, error) { _, kept := m.Apart(.5); return kept, nil },
+		"part mirrored": func(m *Images) (*Images, error) { return m.WithMirrored(), nil },
+		"part, 8-bit":   func(m *Images) (*Images, error) { return m.Resize(3, 7, Bilinear8) },
+		"8-bit of another range": func(m *Images) (*Images, error) {
+			wide := *m
+			wide.Hi = 2
+			return wide.Resize(3, 7, Bilinear8)
+		},
+		"resized": func(m *Images) (*Images, error) { return m.Resize(3, 7, Bilinear) },
+		"scaled":  func(m *Images) (*Images, error) { return m.Scale(-1, 3) },
+		"padded":  func(m *Images) (*Images, error) { return m.Pad(1, 2) },
+		"cropped": func(m *Images) (*Images, error) { return m.CenterCrop(2, 3) },
+		"matrix":  func(m *Images) (*Images, error) { return FromMat(m.Mat(), 3, 4, 5, 0, 1) },
+		"grey":    (*Images).Grey,
+		"RGB":     (*Images).RGB,
+	} {
+		got, want := must.Get(f(m)), must.Get(f(m.Clone()))
+		last := got.Len() - 1
+		if !slices.Equal(got.Pixels(), want.pixels) || !slices.Equal(got.Row(last), want.Row(last)) ||
+			!slices.Equal(got.Labels, want.Labels) || (got.bytes != nil) != strings.HasPrefix(name, "part") {
+			t.Errorf("%s: %v, in bytes: %v, want %v", name, got.Pixels(), got.bytes, want.pixels)
+		}
+	}
+}

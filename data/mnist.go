@@ -117,17 +117,22 @@ func fromBytes(name string, classes []string, labels, pixels []byte, n, c, h, w 
 		return nil, fmt.Errorf("data: %s: %w: %d labels and %d pixels for %d images", name, ErrCorrupt, len(labels),
 			len(pixels), n)
 	}
-	m, err := New(n, c, h, w)
-	if err != nil {
-		return nil, err
+	m := &Images{
+		Name:    name,
+		Classes: classes,
+		Labels:  make([]int, n),
+		Hi:      1,
+		bytes:   pixels,
+		n:       n,
+		c:       c,
+		h:       h,
+		w:       w,
 	}
-	m.Name, m.Classes, m.Labels = name, classes, make([]int, n)
 	for i, label := range labels {
 		if int(label) >= len(classes) {
 			return nil, fmt.Errorf("data: %s: %w: label %d of image %d", name, ErrCorrupt, label, i)
 		}
 		m.Labels[i] = int(label)
 	}
-	m.fromBytes(m.pixels, pixels)
 	return m, nil
 }

@@ -48,17 +48,27 @@ func (m *Images) Resize(h, w int, filter Filter) (*Images, error) {
 	if filter < Bilinear || filter > Nearest {
 		return nil, fmt.Errorf("data: filter = %v: unknown", filter)
 	}
-	out := m.shaped(m.n, m.c, h, w)
+	out := m.header(m.n, m.c, h, w)
+	if filter == Bilinear8 && m.bytes != nil && m.Lo == 0 && m.Hi == 1 {
+		out.bytes = make([]uint8, m.n*m.c*h*w)
+	} else {
+		out.pixels = make([]float32, m.n*m.c*h*w)
+	}
 	across, down := newKernel(m.w, w, filter), newKernel(m.h, h, filter)
 	const chunk = 64
+	table := levels(m.Lo, m.Hi)
 	err := cpu.Chunks(context.Background(), m.n*m.c, chunk, func(_, lo, hi int) {
 		for plane := lo; plane < hi; plane++ {
-			from := m.pixels[plane*m.h*m.w : (plane+1)*m.h*m.w]
-			to := out.pixels[plane*h*w : (plane+1)*h*w]
-			if filter == Bilinear8 {
-				m.fromBytes(to, resize8(m.toBytes(from), m.h, m.w, across, down))
-			} else {
-				copy(to, resize(from, m.h, m.w, across, down))
+			from, end, to := plane*m.h*m.w, (plane+1)*m.h*m.w, plane*h*w
+			switch {
+			case out.bytes != nil:
+				copy(out.bytes[to:], resize8(m.bytes[from:end], m.h, m.w, across, down))
+			case filter == Bilinear8:
+				for i, b := range resize8(m.toBytes(m.values(from, end)), m.h, m.w, across, down) {
+					out.pixels[to+i] = table[b]
+				}
+			default:
+				copy(out.pixels[to:], resize(m.values(from, end), m.h, m.w, across, down))
 			}
 		}
 	})
@@ -173,15 +183,4 @@ func (m *Images) toBytes(values []float32) []uint8 {
 		bytes[i] = uint8(min(max(math.Round((float64(v)-float64(m.Lo))*scale), 0), 255))
 	}
 	return bytes
-}
-
-// fromBytes is the inverse of toBytes: 0 is Lo, 255 is Hi.
-func (m *Images) fromBytes(to []float32, bytes []uint8) {
-	var table [256]float32
-	for b := range table {
-		table[b] = float32(float64(m.Lo) + float64(b)*(float64(m.Hi)-float64(m.Lo))/255)
-	}
-	for i, b := range bytes {
-		to[i] = table[b]
-	}
 }

@@ -49,7 +49,7 @@ func (m *Images) Save(path string) error {
 		labels[i] = int64(label)
 	}
 	writePixels := func(w io.Writer) error {
-		return format.WriteNPY(w, []int{m.n, m.c, m.h, m.w}, m.pixels)
+		return format.WriteNPY(w, []int{m.n, m.c, m.h, m.w}, m.Pixels())
 	}
 	writeLabels := func(w io.Writer) error { return format.WriteNPY(w, []int{m.n}, labels) }
 	note := about{Name: m.Name, Classes: m.Classes, Lo: m.Lo, Hi: m.Hi, Pixels: digest(writePixels)}

@@ -14,8 +14,15 @@ import (
 // Take returns copies of the images with the given indices, in their order. It
 // panics when an index is out of range.
 func (m *Images) Take(indices []int) *Images {
-	out := m.shaped(len(indices), m.c, m.h, m.w)
-	m.AppendRows(out.pixels[:0], indices)
+	out, d := m.header(len(indices), m.c, m.h, m.w), m.Dim()
+	if m.bytes == nil {
+		out.pixels = m.AppendRows(make([]float32, 0, len(indices)*d), indices)
+	} else {
+		out.bytes = make([]uint8, 0, len(indices)*d)
+		for _, i := range indices {
+			out.bytes = append(out.bytes, m.bytes[i*d:(i+1)*d]...)
+		}
+	}
 	out.Labels = nil
 	if m.Labels != nil {
 		out.Labels = make([]int, len(indices))
@@ -30,8 +37,11 @@ func (m *Images) Take(indices []int) *Images {
 // and labels. It panics when the bounds are out of range.
 func (m *Images) Slice(from, to int) *Images {
 	out, d := *m, m.Dim()
-	out.pixels = m.pixels[from*d : to*d : to*d]
-	out.n = to - from
+	if out.n = to - from; m.bytes == nil {
+		out.pixels = m.pixels[from*d : to*d : to*d]
+	} else {
+		out.bytes = m.bytes[from*d : to*d : to*d]
+	}
 	if m.Labels != nil {
 		out.Labels = m.Labels[from:to:to]
 	}
@@ -54,10 +64,7 @@ func (m *Images) ByClass() [][]int {
 // SortByClass returns a copy with the images in the order of their labels,
 // those of one class in their old order. Without labels nothing moves.
 func (m *Images) SortByClass() *Images {
-	order := make([]int, m.n)
-	for i := range order {
-		order[i] = i
-	}
+	order := batch.All(m.n)
 	if m.Labels != nil {
 		slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(m.Labels[i], m.Labels[j]) })
 	}

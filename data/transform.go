@@ -15,10 +15,10 @@ func (m *Images) Scale(lo, hi float32) (*Images, error) {
 	if err := checkRange(m.Lo, m.Hi); err != nil {
 		return nil, fmt.Errorf("%w (of %s)", err, m.Name)
 	}
-	out := m.shaped(m.n, m.c, m.h, m.w)
+	out := m.Clone()
 	out.Lo, out.Hi = lo, hi
 	slope := (float64(hi) - float64(lo)) / (float64(m.Hi) - float64(m.Lo))
-	for i, v := range m.pixels {
+	for i, v := range out.pixels {
 		out.pixels[i] = float32(float64(lo) + (float64(v)-float64(m.Lo))*slope)
 	}
 	return out, nil
@@ -47,7 +47,10 @@ func (m *Images) WithMirrored() *Images {
 		indices[i] = i % max(m.n, 1)
 	}
 	out := m.Take(indices)
-	for row := range slices.Chunk(out.pixels[m.n*m.Dim():], max(m.w, 1)) {
+	for row := range slices.Chunk(out.pixels[len(out.pixels)/2:], max(m.w, 1)) {
+		slices.Reverse(row)
+	}
+	for row := range slices.Chunk(out.bytes[len(out.bytes)/2:], max(m.w, 1)) {
 		slices.Reverse(row)
 	}
 	return out
@@ -77,9 +80,9 @@ func (m *Images) paste(out *Images, dy, dx int) {
 	first, last := max(0, -dx), min(m.w, out.w-dx)
 	for plane := range m.n * m.c {
 		for y := max(0, -dy); y < min(m.h, out.h-dy); y++ {
-			from := m.pixels[(plane*m.h+y)*m.w:]
+			from := (plane*m.h + y) * m.w
 			to := out.pixels[(plane*out.h+y+dy)*out.w:]
-			copy(to[first+dx:last+dx], from[first:last])
+			copy(to[first+dx:last+dx], m.values(from+first, from+last))
 		}
 	}
 }
@@ -88,22 +91,20 @@ func (m *Images) paste(out *Images, dy, dx int) {
 // BT.601, as Pillow and torchvision weigh them); images of one channel are
 // copied. It returns an error for other numbers of channels.
 func (m *Images) Grey() (*Images, error) {
-	out := m.shaped(m.n, 1, m.h, m.w)
 	switch m.c {
 	case 1:
-		copy(out.pixels, m.pixels)
+		return m.Clone(), nil
 	case 3:
-		size := m.h * m.w
+		out, size := m.shaped(m.n, 1, m.h, m.w), m.h*m.w
 		for i := range m.n {
 			row, grey := m.Row(i), out.Row(i)
 			for k := range grey {
 				grey[k] = float32(0.299*float64(row[k]) + 0.587*float64(row[size+k]) + 0.114*float64(row[2*size+k]))
 			}
 		}
-	default:
-		return nil, fmt.Errorf("data: grey values of %d channels: want 1 or 3", m.c)
+		return out, nil
 	}
-	return out, nil
+	return nil, fmt.Errorf("data: grey values of %d channels: want 1 or 3", m.c)
 }
 
 // RGB returns three channels: the single channel three times, or a copy of
@@ -115,9 +116,7 @@ func (m *Images) RGB() (*Images, error) {
 	out := m.shaped(m.n, 3, m.h, m.w)
 	at := out.pixels[:0]
 	for i := range m.n {
-		for range 3 / m.c {
-			at = append(at, m.Row(i)...)
-		}
+		at = m.AppendRows(at, slices.Repeat([]int{i}, 3/m.c))
 	}
 	return out, nil
 }

@@ -69,6 +69,7 @@ type calibration struct {
 	event        func(float64) Event
 	safe, unsafe float64 // logs of the ends: if any value meets the budget, safe does
 	whole        bool    // values are integers
+	guess        bool    // of many splits only two are asked, which are likely to decide
 	slope        float64 // of the excess, at the last two probes
 	last         *probe  // of this stage
 }
@@ -85,7 +86,15 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		q.Like = pair.Answer{Refused: c.last.first.Refused}
 	}
 	var err error
-	p.g, p.first, err = guarantee(ctx, c.accountant(), c.event(value), c.Relation, q, farAbove*c.Epsilon)
+	q.Far = farAbove * c.Epsilon
+	p.g, p.first, err = search{
+		by:       c.accountant(),
+		event:    c.event(value),
+		relation: c.Relation,
+		q:        q,
+		guess:    c.guess,
+		low:      32 * q.Floor, // half of the budget
+	}.guarantee(ctx)
 	switch {
 	case errors.Is(err, ErrNotApplicable):
 		p.refused = err
@@ -115,11 +124,11 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		return p, err
 	}
 	stages := c.stages()
-	if c.Relation.Kind == AddRemove && c.Relation.size() > firstSpans { // many splits, most of them near the one
-		one := *c
-		one.Relation.Kind = Removal
-		if p, err = one.run(ctx, start); err == nil {
-			start, c.slope, stages = p.x, one.slope, stages[len(stages)-1:]
+	if c.Relation.Kind == AddRemove && c.Relation.size() > firstSpans && !c.guess {
+		few := *c
+		few.guess = true
+		if p, err = few.run(ctx, start); err == nil {
+			start, c.slope, stages = p.x, few.slope, stages[len(stages)-1:]
 		}
 	}
 	for i, q := range stages {
@@ -136,9 +145,9 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		start = p.x
 		switch {
 		case err == nil && q.Width > 0:
-			start = c.ahead(p, 1./8)
+			start = c.ahead(p, max(1e-3, p.relWidth/8))
 		case err == nil && p.relWidth < sharpened:
-			start = c.ahead(p, 1./4)
+			start = c.ahead(p, p.relWidth/4)
 		}
 	}
 	return p, err
@@ -153,14 +162,14 @@ func (p probe) limited() bool {
 	return p.first.Order == 0 && p.relWidth >= sharpened && p.relWidth < 0.1
 }
 
-// ahead returns where a sharper answer is to be expected to meet the budget, but for some part of
-// the uncertainty: of a grid's upper and lower ends the truth is at a third.
-func (c *calibration) ahead(p probe, part float64) float64 {
+// ahead returns where a sharper answer is to be expected to meet the budget, but for a share of it: of a
+// grid's upper and lower ends the truth is at a third.
+func (c *calibration) ahead(p probe, rest float64) float64 {
 	if c.slope == 0 || c.whole || !(p.relWidth < 0.1) {
 		return p.x
 	}
 	third := logspace.Log((2*p.g.Lower + p.g.Epsilon) / 3 / c.Epsilon)
-	x := p.x - (third+part*p.relWidth)/c.slope
+	x := p.x - (third+rest)/c.slope
 	return min(max(x, min(c.safe, c.unsafe)), max(c.safe, c.unsafe))
 }
 

@@ -166,7 +166,7 @@ func Delta(ctx context.Context, e Event, r Relation, eps float64) (Guarantee, er
 
 // EpsilonBy is Epsilon with a given accountant; nil is Best{}.
 func EpsilonBy(ctx context.Context, a Accountant, e Event, r Relation, delta float64) (Guarantee, error) {
-	g, _, err := guarantee(ctx, a, e, r, pair.EpsilonAt(delta), 0)
+	g, _, err := search{by: a, event: e, relation: r, q: pair.EpsilonAt(delta)}.guarantee(ctx)
 	return g, err
 }
 
@@ -179,7 +179,7 @@ func DeltaBy(ctx context.Context, a Accountant, e Event, r Relation, eps float64
 		}
 		return g.reflected(r), nil
 	}
-	g, _, err := guarantee(ctx, a, e, r, pair.DeltaAt(eps), 0)
+	g, _, err := search{by: a, event: e, relation: r, q: pair.DeltaAt(eps)}.guarantee(ctx)
 	return g, err
 }
 
@@ -208,22 +208,23 @@ func kindOf(lower, upper float64) Kind {
 }
 
 // guarantee answers the question for the worst branch. It also returns the answer for the first
-// branch. If that alone is above far, which is not 0, the error is errFar.
-func guarantee(ctx context.Context, a Accountant, e Event, r Relation, q pair.Question,
-	far float64) (Guarantee, pair.Answer, error) {
-	if a == nil {
-		a = Best{}
+// branch. If that alone is above q.Far, which is not 0, the error is errFar. Of a search that is
+// partial there is no guarantee, of kind None.
+func (s search) guarantee(ctx context.Context) (Guarantee, pair.Answer, error) {
+	if s.by == nil {
+		s.by = Best{}
 	}
-	q.Far = far
-	s := search{by: a, event: e, relation: r, q: q}
 	if err := s.worst(ctx); err != nil {
 		return nothing(), pair.Answer{}, err
 	}
 	g := s.g
-	g.Relation, g.Kind, g.about = r, kindOf(g.Lower, s.v), &subject{a, e, r}
-	g.Epsilon, g.Delta = s.v, q.At
-	if q.Delta {
-		g.Epsilon, g.Delta = q.At, s.v
+	g.Relation, g.Kind, g.about = s.relation, kindOf(g.Lower, s.v), &subject{s.by, s.event, s.relation}
+	g.Epsilon, g.Delta = s.v, s.q.At
+	if s.q.Delta {
+		g.Epsilon, g.Delta = s.q.At, s.v
+	}
+	if s.partial {
+		g.Kind = None
 	}
 	return g, s.first, nil
 }

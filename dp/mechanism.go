@@ -90,16 +90,12 @@ func (e Laplace) Pair(b Batch) (pair.Pair, error) {
 
 // Pair is SSKG M.2: the special records either all flip the bit or leave it. With records on both
 // sides the pair must cover, at each step, the worse of the two.
-func (e RandomizedResponse) Pair(b Batch) (p pair.Pair, err error) {
+func (e RandomizedResponse) Pair(b Batch) (pair.Pair, error) {
 	removed, inserted := 1.0, 0.0
 	if b.Sampled() {
 		removed, inserted = b.Hit()
 	}
-	if removed == 0 || inserted == 0 {
-		p, err = pair.RandomizedResponse(e.Truth, removed, inserted)
-	} else {
-		p, err = pair.ResponseEither(e.Truth, removed, inserted)
-	}
+	p, err := pair.ResponseEither(e.Truth, removed, inserted)
 	return named(e, p, err)
 }
 

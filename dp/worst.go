@@ -22,6 +22,9 @@ type search struct {
 	event    Event
 	relation Relation
 	q        pair.Question
+	guess    bool    // of many branches the first is asked, and one that is likely to decide
+	low      float64 // where the first branch is below, others are not asked
+	partial  bool    // so that there is no guarantee
 
 	v     float64     // the largest upper end so far
 	g     Guarantee   // of the branch that has it
@@ -82,7 +85,11 @@ func (s *search) worst(ctx context.Context) error {
 		return errFar
 	case all.single() || !directed:
 		return nil
+	case s.v < s.low:
+		s.partial = true
+		return nil
 	}
+	s.partial = s.guess
 	return s.others(ctx, span{all.total, all.least, all.most - 1})
 }
 
@@ -90,6 +97,9 @@ func (s *search) worst(ctx context.Context) error {
 func (s *search) others(ctx context.Context, rest span) error {
 	live, first, most := []span{rest}, firstSpans, maxSpans
 	if s.first.Order == 0 && s.first.By != (closed.Accountant{}).Name() { // neither a contour nor a closed form
+		if s.guess {
+			return nil
+		}
 		// a larger group takes longer
 		if most = maxSpans / 4 * 256 * 256 / (s.relation.size() * s.relation.size()); most < firstSpans {
 			first = firstSpans / 4
@@ -103,12 +113,18 @@ func (s *search) others(ctx context.Context, rest span) error {
 	}
 	for seen := 0; len(live) > 0; {
 		seen += len(live)
-		left, err := s.pass(ctx, live, seen+2*len(live) > most)
-		if err != nil {
-			return err
+		left, last := live, seen+2*len(live) > most
+		switch {
+		case s.guess && (last || widest(live).single()):
+			return s.askOther(ctx, widest(live))
+		case !s.guess:
+			var err error
+			if left, err = s.pass(ctx, live, last); err != nil {
+				return err
+			}
 		}
 		none := len(left) == len(live) // skipped: half as many would be skipped at the next size
-		for live = halved(left); none && seen+3*len(live) <= most; live = halved(live) {
+		for live = halved(left); none && !widest(live).single() && seen+3*len(live) <= most; live = halved(live) {
 		}
 	}
 	return nil

@@ -267,3 +267,28 @@ func TestNothingToTell(t *testing.T) {
 		t.Errorf("%v, %v; alone %v", b, err, a)
 	}
 }
+
+// Groups whose spans become single splits before a pass in which none was skipped; it once did not end.
+func TestGroupsOfAFewSpans(t *testing.T) {
+	for _, group := range []int{40, 64, 100} {
+		e := SGD(20, .001, 1000)
+		g := must(Epsilon(t.Context(), e, Relation{Group: group}, 1e-5))
+		want := must(Epsilon(t.Context(), e, Relation{Group: group, Kind: Removal}, 1e-5)) // the worst split, as seen
+		if g.Kind != Exact || math.Abs(g.Epsilon/want.Epsilon-1) > 1e-9 {
+			t.Errorf("groups of %d: %v, of which removed %v", group, g, want)
+		}
+	}
+}
+
+// A calibration for large groups asks two splits until it is near, and all in the end: the answer is a guarantee.
+func TestMinNoiseOfAGroup(t *testing.T) {
+	b := Budget{Epsilon: 1, Delta: 1e-5, Relation: Relation{Group: 300}}
+	event := func(s float64) Event { return SGD(s, .001, 1000) }
+	noise, g, err := MinNoise(t.Context(), b, event)
+	if err != nil || g.Epsilon > 1 || g.Epsilon < 1-1e-3 {
+		t.Fatal(noise, g, err)
+	}
+	if own := must(Epsilon(t.Context(), event(noise), b.Relation, 1e-5)); own.Epsilon > 1 || own.Removed != g.Removed {
+		t.Errorf("noise %v: %v, by itself %v", noise, g, own)
+	}
+}

@@ -51,7 +51,7 @@ func Of(paper string) []lab.Figure {
 }
 
 // Select returns the figures that match any of patterns: a figure's name, a paper's
-// name, or a pattern as in [path.Match]. The error names the first that matches
+// name, a pattern as in [path.Match], or all. The error names the first that matches
 // nothing, and the nearest names.
 func Select(patterns ...string) ([]lab.Figure, error) {
 	all := All()
@@ -64,7 +64,7 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 			if err != nil {
 				return nil, fmt.Errorf("figure %q: %w", name, err)
 			}
-			if !ok && f.Paper() != name {
+			if !ok && f.Paper() != name && name != "all" {
 				continue
 			}
 			if found = true; !seen[f.Name] {
@@ -73,7 +73,10 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 			}
 		}
 		if !found {
-			known := namesOf(all)
+			var known []string
+			for _, f := range all {
+				known = append(known, f.Name)
+			}
 			for _, p := range Papers() {
 				known = append(known, p.Name)
 			}
@@ -82,14 +85,6 @@ func Select(patterns ...string) ([]lab.Figure, error) {
 		}
 	}
 	return out, nil
-}
-
-func namesOf(figs []lab.Figure) []string {
-	var out []string
-	for _, f := range figs {
-		out = append(out, f.Name)
-	}
-	return out
 }
 
 // Decoders returns the decoders of every experiment behind any figure, each

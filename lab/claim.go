@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Relation says how a claim compares Got with Want.
+// A Relation is how a claim compares Got with Want.
 type Relation int
 
 // The relations.
@@ -112,7 +112,7 @@ func (c Claim) Expected() string {
 // A Score counts verdicts.
 type Score map[Verdict]int
 
-// String is "1 of 2 claims hold, 1 differ; 1 not asked at this size", without what there is none of.
+// String returns "1 of 2 claims hold, 1 differ; 1 not asked at this size", without what there is none of.
 func (s Score) String() string {
 	asked, skipped := s[Holds]+s.Failed(), s[Skipped]
 	switch {

@@ -47,13 +47,7 @@ type Experiment[P, R any] struct {
 }
 
 // Work is what trainings and evaluations of networks compute.
-type Work struct {
-	FLOP  float64 // multiplications and additions of products and convolutions
-	Steps float64 // of trainings, and evaluations of batches: passes that wait for one another
-}
-
-// Plus is the sum.
-func (w Work) Plus(v Work) Work { return Work{w.FLOP + v.FLOP, w.Steps + v.Steps} }
+type Work = store.Work
 
 // Key returns the identity of the cell at (seed, p): the first 128 bits of
 // SHA-256 over name, version, seed, parameters and the shape of R. It fails
@@ -85,10 +79,7 @@ func (e Experiment[P, R]) Decoder() *store.Decoder {
 		}
 	}
 	if e.Work != nil {
-		d.Work = func(p any, dev *device.Device) (flop, steps float64) {
-			w := e.Work(p.(P), dev)
-			return w.FLOP, w.Steps
-		}
+		d.Work = func(p any, dev *device.Device) Work { return e.Work(p.(P), dev) }
 	}
 	return d
 }

@@ -44,7 +44,7 @@ func Pick[T any](p Preset, smoke, quick, full, paper T) T {
 	return quick
 }
 
-// A Setting says how a figure is to be made.
+// A Setting is the preset, the seed and the device of a figure.
 type Setting struct {
 	Preset Preset
 	Seed   uint64

@@ -41,7 +41,7 @@ func (r Result[P, R]) Row() (store.Row, error) {
 	return store.Record{Key: r.Key, Seed: r.Seed, Params: params, Value: value, Manifest: r.Manifest}.Flatten()
 }
 
-// String is the result in a line.
+// String returns the result in a line.
 func (r Result[P, R]) String() string {
 	return fmt.Sprintf("%s, seed %d, %+v: %+v", r.Key.Short(), r.Seed, r.Params, r.Value)
 }

@@ -149,6 +149,7 @@ func (s Source) Badge(sizes string, remarks ...string) string {
 type View[P, R any] struct {
 	Source
 	Cells []Result[P, R]
+	Seeds []uint64
 
 	experiment Experiment[P, R]
 }
@@ -179,7 +180,7 @@ func (p Part[P, R]) load(s Source) {
 			c.Key = Must(p.Experiment.Key(c.Seed, c.Params))
 		}
 	}
-	s.parts[p.id(s)] = View[P, R]{s, cells, p.Experiment}
+	s.parts[p.id(s)] = View[P, R]{s, cells, p.seeds(s.made), p.Experiment}
 }
 
 func (p Part[P, R]) id(s Source) string {

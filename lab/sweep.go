@@ -74,7 +74,7 @@ func sweep[P, R any](
 // An Axis turns one parameter struct into several.
 type Axis[P any] func(P) []P
 
-// Vary is the axis along which set gives one parameter each of vs in turn:
+// Vary returns the axis along which set gives one parameter each of vs in turn:
 //
 //	lab.Vary(func(p *Params, v float64) { p.Eps = v }, .01, .1, 1)
 func Vary[P, V any](set func(*P, V), vs ...V) Axis[P] {

@@ -51,7 +51,7 @@ func (c *Chain) Jitter(sigma float64) {
 	})
 }
 
-// String gives the number of chains and of steps done.
+// String returns the number of chains and of steps done.
 func (c *Chain) String() string {
 	n, d := c.X.Dims()
 	return fmt.Sprintf("%d chains in %d dimensions after %d steps, seed %d", n, d, c.Done, c.Seed)

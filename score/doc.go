@@ -3,7 +3,7 @@
 //	Field       ∇ log p_σ, the score of a density convolved with N(0, σ²I), for a batch of points
 //	Gaussian, Mixture, Empirical   exact fields; package score/dsm learns one by denoising score matching
 //	            Empirical.On and networks compute where chains lie on a GPU (DeviceField)
-//	Langevin    Langevin dynamics at one noise level or annealed over many, predictor and denoising step
+//	Langevin    Langevin dynamics at one noise level or annealed over many, and a denoising step
 //	MALA        the same with a Metropolis test: exact, whatever the step
 //
 // # Example
@@ -34,8 +34,7 @@
 // # Sources
 //
 // Song and Ermon, "Generative modeling by estimating gradients of the data distribution" (2019) and
-// "Improved techniques for training score-based generative models" (2020); Song et al.,
-// "Score-based generative modeling through stochastic differential equations" (2021), for the
-// predictor; Jolicoeur-Martineau et al., "Adversarial score matching and improved sampling for
-// image generation" (2021), for the denoising step; Roberts and Tweedie (1996) for MALA.
+// "Improved techniques for training score-based generative models" (2020); Jolicoeur-Martineau et
+// al., "Adversarial score matching and improved sampling for image generation" (2021), for the
+// denoising step; Roberts and Tweedie (1996) for MALA.
 package score

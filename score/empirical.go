@@ -1,10 +1,10 @@
 package score
 
 import (
-	"fmt"
 	"math"
 
 	"coupling/lab/device"
+	"coupling/score/internal/fault"
 	"coupling/score/internal/soft"
 
 	"gonum.org/v1/gonum/floats"
@@ -25,13 +25,13 @@ type Empirical struct {
 func NewEmpirical(y *mat.Dense, weights []float64, bandwidth float64) (*Empirical, error) {
 	m, d := y.Dims()
 	if m == 0 || d == 0 {
-		return nil, fmt.Errorf("score: y is %d×%d: %w", m, d, ErrShape)
+		return nil, misfit("y is %d×%d", m, d)
 	}
 	if err := checkFinite("y", y); err != nil {
 		return nil, err
 	}
 	if !(bandwidth >= 0) || math.IsInf(bandwidth, 1) {
-		return nil, fmt.Errorf("score: bandwidth = %g: must be finite and ≥ 0: %w", bandwidth, ErrParameter)
+		return nil, bad("bandwidth = %g: must be finite and ≥ 0", bandwidth)
 	}
 	h, err := logWeights(weights, m)
 	if err != nil {
@@ -48,13 +48,13 @@ func logWeights(weights []float64, n int) ([]float64, error) {
 		return h, nil
 	}
 	if len(weights) != n {
-		return nil, fmt.Errorf("score: %d weights of %d points or parts: %w", len(weights), n, ErrShape)
+		return nil, misfit("%d weights of %d points or parts", len(weights), n)
 	}
 	total := floats.Sum(weights)
 	for j, w := range weights {
 		if !(w >= 0) || !(total > 0) || math.IsInf(total, 1) {
-			return nil, fmt.Errorf("score: weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0: %w", j, w,
-				total, ErrParameter)
+			return nil, bad("weights[%d] = %g of sum %g: must be finite and ≥ 0, not all 0", j, w,
+				total)
 		}
 		h[j] = math.Log(w / total)
 	}
@@ -63,13 +63,8 @@ func logWeights(weights []float64, n int) ([]float64, error) {
 
 // checkFinite returns an error that names the first entry of m that is not a number or infinite.
 func checkFinite(name string, m *mat.Dense) error {
-	n, _ := m.Dims()
-	for i := range n {
-		for j, v := range m.RawRowView(i) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("score: %s[%d,%d] = %g: must be finite: %w", name, i, j, v, ErrParameter)
-			}
-		}
+	if at := fault.NotFinite(m, math.Abs); at != "" {
+		return bad("%s%s: must be finite", name, at)
 	}
 	return nil
 }
@@ -81,15 +76,14 @@ func (e *Empirical) Dim() int { _, d := e.points.Dims(); return d }
 func (e *Empirical) variance(sigma float64) (float64, error) {
 	v := e.bandwidth*e.bandwidth + sigma*sigma
 	if math.IsInf(1/v, 1) || math.IsInf(v, 1) {
-		return 0, fmt.Errorf("score: sigma = %g with bandwidth %g: points have no score: %w", sigma, e.bandwidth,
-			ErrParameter)
+		return 0, bad("sigma = %g with bandwidth %g: points have no score", sigma, e.bandwidth)
 	}
 	return v, nil
 }
 
 // Score implements Field. Cost N·m·(d + one exponential).
 func (e *Empirical) Score(dst, x *mat.Dense, sigma float64) error {
-	if err := checkBatch(e.Dim(), dst, x, sigma); err != nil {
+	if err := CheckBatch(e.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
 	v, err := e.variance(sigma)
@@ -132,7 +126,7 @@ func (e empiricalOn) OnDevice(int) *DeviceField {
 	if e.dev.Key() == "cpu" {
 		return nil
 	}
-	points, inverse := e.points.Reside(e.dev), e.dev.New(device.Float64, 1, 1)
+	points, inverse := e.points.OnDevice(e.dev), e.dev.New(device.Float64, 1, 1)
 	return &DeviceField{
 		Device: e.dev,
 		Level: func(sigma float64) error {

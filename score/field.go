@@ -2,9 +2,9 @@ package score
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
+	"coupling/score/internal/fault"
 	"coupling/score/internal/resume"
 
 	"gonum.org/v1/gonum/mat"
@@ -21,6 +21,8 @@ var (
 	// ErrDiverged reports chains that became infinite, usually because the step is too long.
 	ErrDiverged = resume.ErrDiverged
 )
+
+var bad, misfit = fault.In("score", ErrParameter), fault.In("score", ErrShape)
 
 // A Field is the score of a density p on R^d, smoothed: p_σ is p convolved with N(0, σ²I), and p itself where σ = 0.
 type Field interface {
@@ -52,15 +54,15 @@ type Density interface {
 	LogDensity(dst []float64, x *mat.Dense, sigma float64) error
 }
 
-// checkBatch returns an error for wrong arguments of a field of dimension d.
-func checkBatch(d int, dst, x *mat.Dense, sigma float64) error {
+// CheckBatch returns an error for wrong arguments of the Score of a field of dimension d. dst may be nil.
+func CheckBatch(d int, dst, x *mat.Dense, sigma float64) error {
 	n, k := x.Dims()
 	if k != d {
-		return fmt.Errorf("score: x is %d×%d, the field has dimension %d: %w", n, k, d, ErrShape)
+		return misfit("x is %d×%d: must have %d columns", n, k, d)
 	}
 	if dst != nil {
 		if a, b := dst.Dims(); a != n || b != k {
-			return fmt.Errorf("score: dst is %d×%d, x is %d×%d: %w", a, b, n, k, ErrShape)
+			return misfit("dst is %d×%d, x is %d×%d", a, b, n, k)
 		}
 	}
 	return checkSigma(sigma)
@@ -69,14 +71,14 @@ func checkBatch(d int, dst, x *mat.Dense, sigma float64) error {
 // checkDensity returns an error for wrong arguments of a density of dimension d.
 func checkDensity(d int, dst []float64, x *mat.Dense, sigma float64) error {
 	if n, _ := x.Dims(); len(dst) != n {
-		return fmt.Errorf("score: dst has length %d, x has %d rows: %w", len(dst), n, ErrShape)
+		return misfit("dst has length %d, x has %d rows", len(dst), n)
 	}
-	return checkBatch(d, nil, x, sigma)
+	return CheckBatch(d, nil, x, sigma)
 }
 
 func checkSigma(sigma float64) error {
 	if !(sigma >= 0) || math.IsInf(sigma, 1) {
-		return fmt.Errorf("score: sigma = %g: must be finite and ≥ 0: %w", sigma, ErrParameter)
+		return bad("sigma = %g: must be finite and ≥ 0", sigma)
 	}
 	return nil
 }
@@ -98,9 +100,9 @@ var legendre = [5][2]float64{
 func LogRatio(dst []float64, f Field, x, y *mat.Dense, sigma float64) error {
 	n, d := x.Dims()
 	if len(dst) != n {
-		return fmt.Errorf("score: dst has length %d, x has %d rows: %w", len(dst), n, ErrShape)
+		return misfit("dst has length %d, x has %d rows", len(dst), n)
 	}
-	if err := checkBatch(d, y, x, sigma); err != nil {
+	if err := CheckBatch(d, y, x, sigma); err != nil {
 		return err
 	}
 	if p, ok := f.(Density); ok {

@@ -149,28 +149,26 @@ func TestRefusals(t *testing.T) {
 	at := func(c *Chain) *Chain { return c }
 	nan := mat.NewDense(1, 1, []float64{math.NaN()})
 	for name, err := range map[string]error{
-		"negative variance": second(NewGaussian(nil, mat.NewSymDense(1, []float64{-1}))),
-		"nan":               second(NewGaussian(nil, mat.NewSymDense(1, []float64{math.NaN()}))),
-		"mean":              second(NewGaussian([]float64{1, 2}, one)),
-		"weights":           second(NewMixture([]float64{-1}, g)),
-		"no parts":          second(NewMixture(nil)),
-		"points":            second(NewEmpirical(nan, nil, 1)),
-		"bandwidth":         second(NewEmpirical(x, nil, -1)),
+		"negative variance": must.Err(NewGaussian(nil, mat.NewSymDense(1, []float64{-1}))),
+		"nan":               must.Err(NewGaussian(nil, mat.NewSymDense(1, []float64{math.NaN()}))),
+		"mean":              must.Err(NewGaussian([]float64{1, 2}, one)),
+		"weights":           must.Err(NewMixture([]float64{-1}, g)),
+		"no parts":          must.Err(NewMixture(nil)),
+		"points":            must.Err(NewEmpirical(nan, nil, 1)),
+		"bandwidth":         must.Err(NewEmpirical(x, nil, -1)),
 		"sigma":             g.Score(mat.NewDense(2, 1, nil), x, -1),
 		"dst":               g.Score(mat.NewDense(1, 1, nil), x, 0),
 		"no bandwidth":      must.Get(NewEmpirical(x, nil, 0)).Score(mat.NewDense(2, 1, nil), x, 0),
 		"step":              Langevin{Steps: 1}.Run(t.Context(), g, at(&Chain{X: x})),
 		"levels rise":       Langevin{Step: 1, Steps: 1, Levels: []float64{1, 2}}.Run(t.Context(), g, at(&Chain{X: x})),
 		"start":             Langevin{Step: 1, Steps: 1}.Run(t.Context(), g, at(&Chain{X: nan})),
-		"geometric":         second(Geometric(1, 2, 3)),
+		"geometric":         must.Err(Geometric(1, 2, 3)),
 	} {
 		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }
-
-func second[T any](_ T, err error) error { return err }
 
 // Where every square overflows or no exponential is left, the nearest point is all that is seen;
 // ties are shared by weight.

@@ -37,16 +37,16 @@ type FitMixture struct {
 func (f FitMixture) Run(ctx context.Context, rng *rand.Rand, y *mat.Dense) (*Subspace, error) {
 	n, d := y.Dims()
 	if n < 2 || d == 0 {
-		return nil, fmt.Errorf("score: y is %d×%d: need two points: %w", n, d, ErrShape)
+		return nil, misfit("y is %d×%d: need two points", n, d)
 	}
 	if err := checkFinite("y", y); err != nil {
 		return nil, err
 	}
 	if f.Parts < 0 || f.Parts > n || f.Axes < 0 || f.Axes > d || f.Steps < 0 || !(f.Shrink >= 0) {
-		return nil, fmt.Errorf(
-			"score: FitMixture: %d parts in %d axes of %d points in %d dimensions, Steps = %d, Shrink = %g: must "+
-				"be ≥ 0, and no more parts than points or axes than dimensions: %w",
-			f.Parts, f.Axes, n, d, f.Steps, f.Shrink, ErrParameter)
+		return nil, bad(
+			"FitMixture: %d parts in %d axes of %d points in %d dimensions, Steps = %d, Shrink = %g: must "+
+				"be ≥ 0, and no more parts than points or axes than dimensions",
+			f.Parts, f.Axes, n, d, f.Steps, f.Shrink)
 	}
 	s, err := f.principal(y)
 	if err != nil {
@@ -97,7 +97,7 @@ func (f FitMixture) principal(y *mat.Dense) (*Subspace, error) {
 	stat.CovarianceMatrix(&cov, y, nil)
 	var eig mat.EigenSym
 	if !eig.Factorize(&cov, true) {
-		return nil, fmt.Errorf("score: the covariance of the points has no eigenvalues: %w", ErrParameter)
+		return nil, bad("the covariance of the points has no eigenvalues")
 	}
 	values, total := eig.Values(nil), mat.Trace(&cov)
 	q, sum := f.Axes, 0.
@@ -108,7 +108,7 @@ func (f FitMixture) principal(y *mat.Dense) (*Subspace, error) {
 		q = max(q, 1)
 	}
 	if !(values[d-q] > 1e-12*values[d-1]) {
-		return nil, fmt.Errorf("score: FitMixture: Axes = %d: the points vary in fewer dimensions: %w", q, ErrParameter)
+		return nil, bad("FitMixture: Axes = %d: the points vary in fewer dimensions", q)
 	}
 	var vectors mat.Dense
 	eig.VectorsTo(&vectors)
@@ -222,7 +222,7 @@ func (s *Subspace) String() string {
 // Dim returns d.
 func (s *Subspace) Dim() int { return len(s.mean) }
 
-// Axes returns the number of axes along which the field is a mixture, and Parts that of its Gaussians.
+// Axes returns the number of axes along which the field is a mixture.
 func (s *Subspace) Axes() int { _, q := s.axes.Dims(); return q }
 
 // Parts returns the number of Gaussians.
@@ -239,7 +239,7 @@ func (s *Subspace) coordinates(x, axes *mat.Dense) *mat.Dense {
 
 // Score implements Field. Cost 4·N·(d² + K·q²) for K parts in q axes.
 func (s *Subspace) Score(dst, x *mat.Dense, sigma float64) error {
-	if err := checkBatch(s.Dim(), dst, x, sigma); err != nil {
+	if err := CheckBatch(s.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
 	u := s.coordinates(x, s.axes)

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -36,25 +35,24 @@ type noised struct {
 // singular; the field is then defined for σ > 0 only. Cost O(d³).
 func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 	if cov == nil || cov.SymmetricDim() == 0 {
-		return nil, fmt.Errorf("score: the covariance is empty: %w", ErrShape)
+		return nil, misfit("the covariance is empty")
 	}
 	d := cov.SymmetricDim()
 	if mean == nil {
 		mean = make([]float64, d)
 	}
 	if len(mean) != d {
-		return nil, fmt.Errorf("score: a mean of length %d with a covariance of %d rows: %w", len(mean), d, ErrShape)
+		return nil, misfit("a mean of length %d with a covariance of %d rows", len(mean), d)
 	}
 	var eig mat.EigenSym
 	if slices.ContainsFunc(mean, func(v float64) bool { return v-v != 0 }) || !eig.Factorize(cov, true) {
-		return nil, fmt.Errorf("score: mean or covariance is not finite: %w", ErrParameter)
+		return nil, bad("mean or covariance is not finite")
 	}
 	g := &Gaussian{mean: append([]float64(nil), mean...), values: eig.Values(nil), vectors: new(mat.Dense)}
 	eig.VectorsTo(g.vectors)
 	least, most := g.values[0], g.values[d-1]
 	if !(most >= 0) || math.IsInf(most, 1) || least < -1e-10*most {
-		return nil, fmt.Errorf("score: the covariance has eigenvalues from %g to %g: must be ≥ 0: %w", least, most,
-			ErrParameter)
+		return nil, bad("the covariance has eigenvalues from %g to %g: must be ≥ 0", least, most)
 	}
 	for i, v := range g.values {
 		g.values[i] = max(v, 0)
@@ -95,15 +93,14 @@ func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
 		g.recent.Store(&list)
 		return list[0].precision, nil
 	case g.precision == nil:
-		return nil, fmt.Errorf("score: sigma = 0 with a singular covariance: the score does not exist: %w",
-			ErrParameter)
+		return nil, bad("sigma = 0 with a singular covariance: the score does not exist")
 	}
 	return g.precision, nil
 }
 
 // Score implements Field. Cost 2·N·d², and d³ if σ > 0 is not one of the last eight.
 func (g *Gaussian) Score(dst, x *mat.Dense, sigma float64) error {
-	if err := checkBatch(g.Dim(), dst, x, sigma); err != nil {
+	if err := CheckBatch(g.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
 	p, err := g.at(sigma)

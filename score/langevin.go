@@ -34,8 +34,7 @@ func (c Convention) drift(step float64) float64 {
 // Geometric returns n noise levels from first down to last, each the same fraction of the one before.
 func Geometric(first, last float64, n int) ([]float64, error) {
 	if n < 1 || !(first >= last) || !(last > 0) || math.IsInf(first, 1) || n == 1 && first != last {
-		return nil, fmt.Errorf("score: %d noise levels from %g to %g: must fall and be > 0: %w", n, first, last,
-			ErrParameter)
+		return nil, bad("%d noise levels from %g to %g: must fall and be > 0", n, first, last)
 	}
 	out := make([]float64, n)
 	for i := range out {
@@ -55,9 +54,6 @@ type Langevin struct {
 	Steps      int       // at each level
 	Step       float64   // > 0; annealed, that of the last level
 	Convention Convention
-	// Predict begins each level but the first with a step of reverse diffusion from the level before (Song et al. 2021,
-	// algorithm 2): x += (σ₋² − σ²) s_σ₋(x) + √(σ₋² − σ²) z, of which Langevin steps are the correctors.
-	Predict bool
 	// Denoise ends with the posterior mean of the noiseless point, x += σ² s_σ(x), σ the last level
 	// (Tweedie's formula).
 	Denoise bool
@@ -76,7 +72,7 @@ type Langevin struct {
 type Progress struct {
 	Done, Total int
 	Sigma       float64
-	Step        float64 // in the sampler's convention; 0 for a predictor or denoising step
+	Step        float64 // in the sampler's convention; 0 for a denoising step
 	// root mean square of the entries of the score; NaN for a step on a GPU after which none was
 	// read
 	Score      float64
@@ -87,12 +83,9 @@ type Progress struct {
 // update is one step: x += drift·s_σ(x) + √variance z.
 type update struct{ sigma, step, drift, variance float64 }
 
-// Total returns the number of steps, predictors and denoising step included.
+// Total returns the number of steps, the denoising one included.
 func (l Langevin) Total() int {
 	n := len(l.levels()) * l.Steps
-	if l.Predict {
-		n += len(l.levels()) - 1
-	}
 	if l.Denoise {
 		n++
 	}
@@ -113,38 +106,27 @@ func (l Langevin) at(k int) update {
 	if l.Denoise && k == l.Total()-1 {
 		return update{sigma: last, drift: last * last}
 	}
-	perLevel, level := l.Steps, 0
-	if l.Predict {
-		perLevel++
-		k++ // counts as if the first level had a predictor too
-	}
-	level, k = k/perLevel, k%perLevel
-	if l.Predict && k == 0 {
-		before := levels[level-1]
-		gap := before*before - levels[level]*levels[level]
-		return update{sigma: before, drift: gap, variance: gap}
-	}
-	a := l.Step
+	sigma, a := levels[k/l.Steps], l.Step
 	if last > 0 {
-		a *= levels[level] / last * (levels[level] / last)
+		a *= sigma / last * (sigma / last)
 	}
 	drift := l.Convention.drift(a)
-	return update{sigma: levels[level], step: a, drift: drift, variance: 2 * drift}
+	return update{sigma: sigma, step: a, drift: drift, variance: 2 * drift}
 }
 
 func (l Langevin) check(f Field, c *Chain) error {
 	n, d := c.X.Dims()
 	switch {
 	case d != f.Dim():
-		return fmt.Errorf("score: chains are %d×%d, the field has dimension %d: %w", n, d, f.Dim(), ErrShape)
+		return misfit("chains are %d×%d, the field has dimension %d", n, d, f.Dim())
 	case !(l.Step > 0) || math.IsInf(l.Step, 1):
-		return fmt.Errorf("score: step = %g: must be finite and > 0: %w", l.Step, ErrParameter)
+		return bad("step = %g: must be finite and > 0", l.Step)
 	case l.Steps < 0 || c.Done < 0:
-		return fmt.Errorf("score: steps = %d, done = %d: must be ≥ 0: %w", l.Steps, c.Done, ErrParameter)
+		return bad("steps = %d, done = %d: must be ≥ 0", l.Steps, c.Done)
 	case l.Convention != Unhalved && l.Convention != Halved:
-		return fmt.Errorf("score: convention = %d: %w", l.Convention, ErrParameter)
+		return bad("convention = %d", l.Convention)
 	case l.Levels != nil && len(l.Levels) == 0:
-		return fmt.Errorf("score: no noise levels: %w", ErrShape)
+		return misfit("no noise levels")
 	}
 	levels := l.levels()
 	for i, s := range levels {
@@ -152,8 +134,7 @@ func (l Langevin) check(f Field, c *Chain) error {
 			return err
 		}
 		if i > 0 && s > levels[i-1] || s == 0 && len(levels) > 1 {
-			return fmt.Errorf("score: levels[%d] = %g after %g: levels fall and are > 0: %w", i, s, levels[max(i-1, 0)],
-				ErrParameter)
+			return bad("levels[%d] = %g after %g: levels fall and are > 0", i, s, levels[max(i-1, 0)])
 		}
 	}
 	return checkFinite("chain", c.X)
@@ -232,23 +213,22 @@ func looks(steps int, took time.Duration) int {
 // stamp identifies the dynamics.
 func (l Langevin) stamp() resume.Stamp {
 	return resume.Of("Langevin, levels ", l.levels(), ", ", l.Steps, " steps of ", l.Step, ", convention ",
-		int(l.Convention), ", predict ", l.Predict, ", denoise ", l.Denoise)
+		int(l.Convention), ", denoise ", l.Denoise)
 }
 
-// move adds an update to all chains and reports whether they are finite.
-func (c *Chain) move(s *mat.Dense, u update) bool {
+// move writes all chains plus an update to dst, which may be X, and reports whether they are finite.
+func (c *Chain) move(dst, s *mat.Dense, u update) bool {
 	var bad atomic.Bool
-	_, d := c.X.Dims()
-	data, sd := s.RawMatrix().Data, math.Sqrt(u.variance)
+	sd := math.Sqrt(u.variance)
 	c.each(c.Done, func(i int, row []float64, rng *rand.Rand) {
-		drift := data[i*d : (i+1)*d]
+		drift, to := s.RawRowView(i), dst.RawRowView(i)
 		check := 0.0
 		for k := range row {
 			v := row[k] + u.drift*drift[k]
 			if sd > 0 {
 				v += sd * rng.NormFloat64()
 			}
-			row[k] = v
+			to[k] = v
 			check += v - v // 0, or NaN
 		}
 		if check != 0 {

@@ -84,9 +84,8 @@ func TestAnnealedMixture(t *testing.T) {
 	// The standard error of a share is .0072, .0145 in short; levels are finitely many and steps
 	// long, which adds some .01.
 	for name, l := range map[string]Langevin{
-		"annealed":            {Levels: levels, Steps: 40, Step: 5e-4},
-		"annealed, halved":    {Levels: levels, Steps: 40, Step: 1e-3, Convention: Halved},
-		"predictor-corrector": {Levels: must.Get(Geometric(6, .05, 60)), Steps: 4, Step: 2e-4, Predict: true},
+		"annealed":         {Levels: levels, Steps: 40, Step: 5e-4},
+		"annealed, halved": {Levels: levels, Steps: 40, Step: 1e-3, Convention: Halved},
 	} {
 		if testing.Short() && name != "annealed" {
 			continue
@@ -100,9 +99,8 @@ func TestAnnealedMixture(t *testing.T) {
 	}
 }
 
-// Predictors alone carry N(0, v + σ₁²) to N(0, v + σ_L²), up to the first-order error of finitely many levels; a
-// denoising step takes a Gaussian to the posterior mean, with variance v²/(v + σ²) exactly.
-func TestPredictorAndDenoising(t *testing.T) {
+// A denoising step takes a Gaussian to the posterior mean, with variance v²/(v + σ²) exactly.
+func TestDenoising(t *testing.T) {
 	const v = .5
 	g := onLine(0, v)
 	n := 30000
@@ -110,31 +108,21 @@ func TestPredictorAndDenoising(t *testing.T) {
 		n = 10000
 	}
 	x := normals(seeded(4), n, 1)
-	from := func(variance float64) *Chain {
-		y := mat.NewDense(n, 1, nil)
-		y.Scale(math.Sqrt(variance), x)
-		return Start(seeded(5), y)
-	}
-	c := from(v + 4)
-	must.Do((Langevin{Levels: must.Get(Geometric(2, .01, 400)), Step: 1, Predict: true}).Run(t.Context(), g, c))
-	if got := stat.Variance(column(c.X, 0), nil); math.Abs(got-v) > .02 {
-		t.Errorf("variance after predictors %.4f, want %g", got, v)
-	}
-	c = from(v + .25)
+	x.Scale(math.Sqrt(v+.25), x)
+	c := Start(seeded(5), x)
 	must.Do((Langevin{Levels: []float64{.5}, Step: 1, Denoise: true}).Run(t.Context(), g, c))
 	varianceWithin(t, "denoised", column(c.X, 0), v*v/(v+.25))
 }
 
 // The steps that the paper's conventions name, in order.
 func TestSchedule(t *testing.T) {
-	l := Langevin{Levels: []float64{2, 1}, Steps: 2, Step: .1, Predict: true, Denoise: true}
+	l := Langevin{Levels: []float64{2, 1}, Steps: 2, Step: .1, Denoise: true}
 	var got []update
 	for k := range l.Total() {
 		got = append(got, l.at(k))
 	}
 	want := []update{
 		{2, .4, .4, .8}, {2, .4, .4, .8},
-		{2, 0, 3, 3},
 		{1, .1, .1, .2}, {1, .1, .1, .2},
 		{1, 0, 1, 0},
 	}

@@ -49,7 +49,7 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 		return 0, err
 	}
 	if c.Done > m.Steps && m.Path != "" {
-		return 0, fmt.Errorf("score: %s is %d steps far, the run has %d: %w", m.Path, c.Done, m.Steps, ErrParameter)
+		return 0, bad("%s is %d steps far, the run has %d", m.Path, c.Done, m.Steps)
 	}
 	s, y, sy := mat.NewDense(n, d, nil), mat.NewDense(n, d, nil), mat.NewDense(n, d, nil)
 	if err := f.Score(s, c.X, m.Sigma); err != nil {
@@ -57,11 +57,12 @@ func (m MALA) Run(ctx context.Context, f Field, c *Chain) (acceptance float64, e
 	}
 	alpha := make([]float64, n)
 	drift := m.Convention.drift(m.Step)
+	proposal := update{drift: drift, variance: 2 * drift}
 	for c.Done < m.Steps {
 		if err := ctx.Err(); err != nil {
 			return t.mean(), checkpoints.interrupted(err)
 		}
-		propose(y, c, s, drift)
+		c.move(y, s, proposal) // its noise is drawn before what accept draws
 		if err := m.weigh(alpha, f, c.X, s, y, sy); err != nil {
 			return 0, fmt.Errorf("step %d: %w", c.Done+1, err)
 		}
@@ -97,18 +98,6 @@ func (m MALA) check(f Field, c *Chain) error {
 		return err
 	}
 	return Langevin{Levels: []float64{m.Sigma}, Steps: m.Steps, Step: m.Step, Convention: m.Convention}.check(f, c)
-}
-
-// propose writes Langevin steps from the chain's points to y. It draws the noise of the step first;
-// accept draws after it.
-func propose(y *mat.Dense, c *Chain, s *mat.Dense, drift float64) {
-	sd := math.Sqrt(2 * drift)
-	c.each(c.Done, func(i int, row []float64, rng *rand.Rand) {
-		g, to := s.RawRowView(i), y.RawRowView(i)
-		for k, v := range row {
-			to[k] = v + drift*g[k] + sd*rng.NormFloat64()
-		}
-	})
 }
 
 // weigh writes the acceptance probabilities of the proposals y, and writes the scores at y to sy. A

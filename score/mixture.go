@@ -1,7 +1,6 @@
 package score
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
@@ -20,11 +19,11 @@ type Mixture struct {
 // equal ones.
 func NewMixture(weights []float64, parts ...*Gaussian) (*Mixture, error) {
 	if len(parts) == 0 {
-		return nil, fmt.Errorf("score: a mixture without parts: %w", ErrShape)
+		return nil, misfit("a mixture without parts")
 	}
 	for _, p := range parts {
 		if p.Dim() != parts[0].Dim() {
-			return nil, fmt.Errorf("score: parts of dimensions %d and %d: %w", parts[0].Dim(), p.Dim(), ErrShape)
+			return nil, misfit("parts of dimensions %d and %d", parts[0].Dim(), p.Dim())
 		}
 	}
 	logw, err := logWeights(weights, len(parts))
@@ -58,7 +57,7 @@ func (m *Mixture) logs(x *mat.Dense, sigma float64) (parts [][]float64, all []fl
 
 // Score implements Field. Cost 4·K·N·d².
 func (m *Mixture) Score(dst, x *mat.Dense, sigma float64) error {
-	if err := checkBatch(m.Dim(), dst, x, sigma); err != nil {
+	if err := CheckBatch(m.Dim(), dst, x, sigma); err != nil {
 		return err
 	}
 	logs, all, err := m.logs(x, sigma)

@@ -62,7 +62,7 @@ func newCheckpointer(path string, every int, what resume.Stamp, f Field, sigma f
 	t *tally) (*checkpointer, error) {
 	k := &checkpointer{path: path, every: every, chain: c, last: time.Now(), saved: -1}
 	if every < 0 {
-		return nil, fmt.Errorf("score: stored every %d steps: must be ≥ 0: %w", every, ErrParameter)
+		return nil, bad("stored every %d steps: must be ≥ 0", every)
 	}
 	if path == "" {
 		return k, nil
@@ -146,7 +146,7 @@ func (s storable) UnmarshalBinary(b []byte) error {
 	}
 	n, d := s.X.Dims()
 	if a, e := x.Dims(); a != n || e != d {
-		return fmt.Errorf("score: a stored chain is %d×%d, this one %d×%d: %w", a, e, n, d, ErrShape)
+		return misfit("a stored chain is %d×%d, this one %d×%d", a, e, n, d)
 	}
 	s.X.Copy(x)
 	s.Seed, s.Done, s.sum, s.steps = h.Seed, int(h.Done), h.Sum, int(h.Steps)

@@ -54,7 +54,7 @@ func TestStoredLangevin(t *testing.T) {
 	f := must.Get(NewGaussian(nil, covariance(seeded(6), 3, .3)))
 	x := normals(seeded(7), 150, 3)
 	start := func() *Chain { return Start(seeded(8), x) }
-	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Predict: true, Denoise: true}
+	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 7, Step: .004, Denoise: true}
 	whole := start()
 	must.Do(l.Run(t.Context(), f, whole))
 	l.Path, l.Every = filepath.Join(t.TempDir(), "chains.ckpt"), 3

@@ -18,7 +18,7 @@ func Epochs(rng *rand.Rand, n, size int) (iter.Seq2[int, []int], error) {
 		return nil, fmt.Errorf("batch: size = %d: must be positive", size)
 	}
 	return func(yield func(int, []int) bool) {
-		order := identity(n)
+		order := All(n)
 		for epoch := 0; ; epoch++ {
 			shuffleFirst(rng, order, n)
 			for at := 0; at < n; at += size {
@@ -37,7 +37,7 @@ func Subset(rng *rand.Rand, n, k int) ([]int, error) {
 	if k < 0 || k > n {
 		return nil, fmt.Errorf("batch: k = %d: must be in [0, n = %d]", k, n)
 	}
-	order := identity(n)
+	order := All(n)
 	shuffleFirst(rng, order, k)
 	return order[:k:k], nil
 }
@@ -64,7 +64,8 @@ func Split(rng *rand.Rand, n int, sizes ...int) ([][]int, error) {
 	return parts, nil
 }
 
-func identity(n int) []int {
+// All returns 0 … n−1.
+func All(n int) []int {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i

@@ -77,7 +77,7 @@ func TestEpochs(t *testing.T) {
 		}
 		for epoch := range 3 {
 			slices.Sort(seen[epoch])
-			if !slices.Equal(seen[epoch], identity(n)) {
+			if !slices.Equal(seen[epoch], All(n)) {
 				rt.Fatalf("epoch %d holds %v", epoch, seen[epoch])
 			}
 		}

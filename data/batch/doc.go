@@ -1,6 +1,7 @@
 // Package batch draws the indices of examples for training epochs, splits and
 // subsets. It sees no data, only a count n, and returns indices in [0, n).
 //
+//	All      every index, in order
 //	Epochs   a random order of all examples, cut into batches
 //	Subset   k of n examples, each subset equally likely
 //	Split    disjoint random parts

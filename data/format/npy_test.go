@@ -90,6 +90,8 @@ func TestReadNPYRefuses(t *testing.T) {
 		"magic":            {"PK\x03\x04........", "magic"},
 		"version 4":        {"\x93NUMPY\x04\x00..", "version"},
 		"long header":      {"\x93NUMPY\x02\x00\xff\xff\xff\xff", "header of 4294967295 bytes"},
+		"cut length":       {"\x93NUMPY\x01\x00\xff", "truncated"},
+		"swapped values":   {swap("'fortran_order': False", "'fortran_order': '<f4'"), "dictionary"},
 		"cut header":       {"\x93NUMPY\x01\x00\xff\x00{", "truncated"},
 		"float64":          {swap("<f4", "<f8"), `"<f8": want "<f4"`},
 		"big-endian":       {swap("<f4", ">f4"), `">f4": want "<f4"`},

@@ -75,6 +75,7 @@ func TestReadNPYMatrix(t *testing.T) {
 	}
 }
 
+// Headers are read as for ReadNPY.
 func TestReadNPYMatrixRefuses(t *testing.T) {
 	good := npy(t, "<f8", "False", "(2,)", binary.LittleEndian, []float64{1, 2})
 	swap := func(old, new string) []byte { // header lengths stay: the padding makes up
@@ -87,23 +88,12 @@ func TestReadNPYMatrixRefuses(t *testing.T) {
 		in    []byte
 		names string
 	}{
-		{"empty", nil, "truncated"},
-		{"magic", []byte("PK\x03\x04...................."), "magic"},
-		{"version", append([]byte("\x93NUMPY\x04\x00"), good[8:]...), "version"},
-		{"cut in length", good[:9], "truncated"},
-		{"cut in header", good[:60], "truncated"},
 		{"cut in values", good[:len(good)-1], "truncated: 15 bytes of NPY values, want 16"},
 		{"trailing", append(append([]byte(nil), good...), 0), "trailing"},
 		{"complex", swap("<f8", "<c8"), `"<c8"`},
 		{"long double", swap("<f8", "<f16"), `"<f16"`},
 		{"object", swap("<f8", "|O"), `"|O"`},
-		{"structure", swap("'<f8'", "[('a', '<f8')]"), "dictionary"},
 		{"no order", swap("'fortran_order': False, ", ""), "dictionary"},
-		{"twice", swap("'fortran_order': False", "'descr': '<f8'"), "dictionary"},
-		{"swapped values", swap("'fortran_order': False", "'fortran_order': '<f8'"), "dictionary"},
-		{"text after", swap("}", "} 1"), "dictionary"},
-		{"negative", swap("(2,)", "(-2,)"), "dictionary"},
-		{"huge", swap("(2,)", "(99999999999999999999,)"), "dictionary"},
 		{"overflow", swap("(2,)", "(4611686018427387905, 4)"), "limit"},
 		{"scalar", swap("(2,)", "()"), "vector or a matrix"},
 		{"three", swap("(2,)", "(1, 2, 1)"), "vector or a matrix"},

@@ -1,4 +1,5 @@
-// Package tensors views images as gorgonia's tensors and tensors as images, without a copy:
+// Package tensors views images as gorgonia's tensors and tensors as images, without a copy but of images that are
+// bytes (data.Images.Pixels):
 //
 //	batch := tensors.Of(images)               // N×C×H×W
 //	images, err := tensors.Images(t, -1, 1)   // black is -1, white is 1
@@ -15,14 +16,14 @@ import (
 	"coupling/data"
 )
 
-// Of returns an N×C×H×W tensor that shares the memory of the images. It is nil when there are no
+// Of returns an N×C×H×W tensor that shares the memory of images of float32. It is nil when there are no
 // images, because a tensor cannot be empty.
 func Of(m *data.Images) *tensor.Dense {
 	n, c, h, w := m.Shape()
 	return view(m, n, c, h, w)
 }
 
-// Rows returns an N×(C·H·W) tensor that shares the memory of the images; nil when there are no images.
+// Rows is Of as an N×(C·H·W) tensor.
 func Rows(m *data.Images) *tensor.Dense { return view(m, m.Len(), m.Dim()) }
 
 func view(m *data.Images, shape ...int) *tensor.Dense {

@@ -113,10 +113,14 @@ func TestLoss(t *testing.T) {
 func TestParameters(t *testing.T) {
 	ctx, rng := context.Background(), rand.New(rand.NewPCG(1, 1))
 	good := answers(0.75, 1, 10, 0.9)
-	worlds := func(edit func(*TwoWorlds[[]bool])) func() error {
-		return func() error { g := good; edit(&g); _, err := g.Epsilon(ctx, rng, 0); return err }
+	worlds := func(edit func(*TwoWorlds[[]bool])) error {
+		g := good
+		edit(&g)
+		return must.Err(g.Epsilon(ctx, rng, 0))
 	}
-	for name, f := range map[string]func() error{
+	_, _, hits := ClopperPearson(5, 4, 0.9)
+	_, _, confidence := ClopperPearson(1, 4, 0)
+	for name, err := range map[string]error{
 		"Trials = 1":       worlds(func(g *TwoWorlds[[]bool]) { g.Trials = 1 }),
 		"Confidence = 1":   worlds(func(g *TwoWorlds[[]bool]) { g.Confidence = 1 }),
 		"Confidence = NaN": worlds(func(g *TwoWorlds[[]bool]) { g.Confidence = math.NaN() }),
@@ -124,13 +128,13 @@ func TestParameters(t *testing.T) {
 		"Run = nil":        worlds(func(g *TwoWorlds[[]bool]) { g.Run = nil }),
 		"Score = nil":      worlds(func(g *TwoWorlds[[]bool]) { g.Score = nil }),
 		"Score = NaN":      worlds(func(g *TwoWorlds[[]bool]) { g.Score = func([]bool) float64 { return math.NaN() } }),
-		"delta = 1":        func() error { _, err := good.Epsilon(ctx, rng, 1); return err },
-		"delta = NaN":      func() error { _, err := good.Epsilon(ctx, rng, math.NaN()); return err },
-		"rng = nil":        func() error { _, err := good.Epsilon(ctx, nil, 0); return err },
-		"hits = 5":         func() error { _, _, err := ClopperPearson(5, 4, 0.9); return err },
-		"confidence = 0":   func() error { _, _, err := ClopperPearson(1, 4, 0); return err },
+		"delta = 1":        must.Err(good.Epsilon(ctx, rng, 1)),
+		"delta = NaN":      must.Err(good.Epsilon(ctx, rng, math.NaN())),
+		"rng = nil":        must.Err(good.Epsilon(ctx, nil, 0)),
+		"hits = 5":         hits,
+		"confidence = 0":   confidence,
 	} {
-		if err := f(); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) ||
+		if !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) ||
 			!strings.HasPrefix(err.Error(), "audit: ") {
 			t.Errorf("%s: error %v", name, err)
 		}

@@ -1,9 +1,7 @@
 package audit
 
 import (
-	"cmp"
 	"fmt"
-	"math/rand/v2"
 
 	"coupling/dp/internal/check"
 )
@@ -11,21 +9,6 @@ import (
 const in = check.In("audit")
 
 var bad = in.Bad
-
-// usualConfidence is the confidence where none is given.
-const usualConfidence = 0.95
-
-// confident checks rng, delta and confidence, and returns the confidence, the default for 0.
-func confident(rng *rand.Rand, delta, confidence float64) (float64, error) {
-	confidence = cmp.Or(confidence, usualConfidence)
-	switch {
-	case rng == nil:
-		return 0, bad("rng = nil: must be a generator")
-	case !(confidence > 0 && confidence < 1):
-		return 0, bad("Confidence = %v: must be in (0, 1), or 0 for %v", confidence, usualConfidence)
-	}
-	return confidence, in.Delta(delta)
-}
 
 // Finding is a lower bound of ε.
 type Finding struct {

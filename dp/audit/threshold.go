@@ -72,17 +72,9 @@ func countAtMost(sorted []float64, x float64) float64 {
 // proportion about as often as it says, where ClopperPearson does at least as often. It takes what was
 // counted for independent: an accuracy's says nothing of how results differ between trainings.
 func Wilson(hits, n, confidence float64) (lo, hi float64) {
-	z := normalQuantile(confidence)
+	z := math.Sqrt2 * math.Erfinv(confidence) // with which probability a normal number is in [−z, z]
 	p, zz := hits/n, z*z
 	mid := (p + zz/(2*n)) / (1 + zz/n)
 	half := z / (1 + zz/n) * math.Sqrt(p*(1-p)/n+zz/(4*n*n))
 	return max(0, mid-half), min(1, mid+half)
-}
-
-// normalQuantile is the z with probability confidence in [−z, z].
-func normalQuantile(confidence float64) float64 { return math.Sqrt2 * math.Erfinv(confidence) }
-
-// ratio returns log((more − δ)/less), at least 0.
-func ratio(more, less, delta float64) float64 {
-	return logspace.Log(max(more-delta, less) / less)
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"coupling/dp/internal/check"
+	"coupling/lab/logspace"
 )
 
 // TwoWorlds is the game of telling two neighbouring data sets apart from one output of a mechanism.
@@ -37,10 +38,7 @@ type Distinguished struct {
 	Trials int
 }
 
-const (
-	usualTrials = 20_000
-	chunk       = 256 // runs that share an rng
-)
+const chunk = 256 // runs that share an rng
 
 // Epsilon plays the game. The first half of the outputs choose the test (Test); with h₁ of n hits
 // in the world where the test holds more often and h₀ in the other one,
@@ -52,18 +50,17 @@ const (
 // of range, an error of Run, a score that is NaN, a cancelled context. Cost: 2·Trials runs, and
 // sorting Trials scores.
 func (g TwoWorlds[O]) Epsilon(ctx context.Context, rng *rand.Rand, delta float64) (Distinguished, error) {
-	confidence, err := g.check(rng, delta)
+	g.Trials, g.Confidence = cmp.Or(g.Trials, 20_000), cmp.Or(g.Confidence, .95)
+	if err := g.check(rng, delta); err != nil {
+		return Distinguished{}, err
+	}
+	scores, err := g.scores(ctx, rng)
 	if err != nil {
 		return Distinguished{}, err
 	}
-	trials := cmp.Or(g.Trials, usualTrials)
-	scores, err := g.scores(ctx, rng, trials)
-	if err != nil {
-		return Distinguished{}, err
-	}
-	half := trials / 2
-	test := choose(scores[0][:half], scores[1][:half], delta, confidence)
-	out := Distinguished{Test: test, Trials: trials - half}
+	half := g.Trials / 2
+	test := choose(scores[0][:half], scores[1][:half], delta, g.Confidence)
+	out := Distinguished{Test: test, Trials: g.Trials - half}
 	for w := range scores {
 		for _, s := range scores[w][half:] {
 			if test.Holds(s) {
@@ -75,35 +72,43 @@ func (g TwoWorlds[O]) Epsilon(ctx context.Context, rng *rand.Rand, delta float64
 	if !test.World {
 		more, less = less, more
 	}
-	lo, _, err := ClopperPearson(more, out.Trials, confidence) // of counts in range
-	_, hi, err2 := ClopperPearson(less, out.Trials, confidence)
+	lo, _, err := ClopperPearson(more, out.Trials, g.Confidence) // of counts in range
+	_, hi, err2 := ClopperPearson(less, out.Trials, g.Confidence)
 	if err := check.All(err, err2); err != nil {
 		return Distinguished{}, err
 	}
-	out.Finding = Finding{Epsilon: ratio(lo, hi, delta), Delta: delta, Confidence: confidence}
+	out.Finding = Finding{
+		Epsilon:    logspace.Log(max(lo-delta, hi) / hi), // at least 0
+		Delta:      delta,
+		Confidence: g.Confidence,
+	}
 	return out, nil
 }
 
-func (g TwoWorlds[O]) check(rng *rand.Rand, delta float64) (confidence float64, err error) {
+func (g TwoWorlds[O]) check(rng *rand.Rand, delta float64) error {
 	switch {
 	case g.Run == nil:
-		return 0, bad("Run = nil: must be a function")
+		return bad("Run = nil: must be a function")
 	case g.Score == nil:
-		return 0, bad("Score = nil: must be a function")
-	case g.Trials != 0 && g.Trials < 2:
-		return 0, bad("Trials = %d: must be at least 2, or 0 for %d", g.Trials, usualTrials)
+		return bad("Score = nil: must be a function")
+	case g.Trials < 2:
+		return bad("Trials = %d: must be at least 2, or 0 for 20,000", g.Trials)
 	case g.Workers < 0:
-		return 0, bad("Workers = %d: must be at least 0", g.Workers)
+		return bad("Workers = %d: must be at least 0", g.Workers)
+	case rng == nil:
+		return bad("rng = nil: must be a generator")
+	case !(g.Confidence > 0 && g.Confidence < 1):
+		return bad("Confidence = %v: must be in (0, 1), or 0 for 0.95", g.Confidence)
 	}
-	return confident(rng, delta, g.Confidence)
+	return in.Delta(delta)
 }
 
 // scores runs the mechanism, in chunks with generators of their own.
-func (g TwoWorlds[O]) scores(ctx context.Context, rng *rand.Rand, trials int) (scores [2][]float64, err error) {
+func (g TwoWorlds[O]) scores(ctx context.Context, rng *rand.Rand) (scores [2][]float64, err error) {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(cmp.Or(g.Workers, runtime.GOMAXPROCS(0)))
 	for w := range scores {
-		scores[w] = make([]float64, trials)
+		scores[w] = make([]float64, g.Trials)
 		for part := range slices.Chunk(scores[w], chunk) {
 			own := rand.New(rand.NewPCG(rng.Uint64(), rng.Uint64()))
 			group.Go(func() error { return g.fill(ctx, own, w == 1, part) })

@@ -80,7 +80,7 @@ type stage struct {
 }
 
 // stages lists the accountants by sharpness, and the width of an answer that ends the list.
-func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
+func (a Accountant) stages(q pair.Question, enclosed bool) (list []stage, enough float64) {
 	if q.Width == 0 {
 		q.Width = a.Width
 	}
@@ -107,7 +107,7 @@ func (a Accountant) stages(q pair.Question) (list []stage, enough float64) {
 		list = append(list, stage{by: contour.Accountant{Work: patience * contourWork}, q: exact})
 	}
 	at := len(list)
-	if q.Against > 0 { // it takes a tenth of the time of distributions, and decides often enough
+	if q.Against > 0 && !enclosed { // it takes a tenth of the time of distributions, and decides often enough
 		at = 2
 	}
 	list = slices.Insert(list, at, stage{rdp.Accountant{}, q, true})
@@ -128,8 +128,9 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	if !(a.Width >= 0 && a.Width < 1) {
 		return pair.Answer{}, bad("Width = %v: must be in [0, 1)", a.Width)
 	}
-	list, enough := a.stages(q)
-	if slices.ContainsFunc(steps, func(s pair.Step) bool { _, enclosed := pair.Under(s.Pair); return enclosed }) {
+	enclosed := slices.ContainsFunc(steps, func(s pair.Step) bool { _, is := pair.Under(s.Pair); return is })
+	list, enough := a.stages(q, enclosed)
+	if enclosed {
 		enough = 1 // no accountant is sharper than the enclosure
 	}
 	best := pair.Answer{Interval: pair.Interval{Upper: math.Inf(1)}}

@@ -110,29 +110,22 @@ func (s *hits) fill(n, d, stay, hit, budget float64) bool {
 		s.log, s.of, s.loss = append(s.log, log), append(s.of, g), append(s.loss, h*hit+(n-h)*stay)
 		return log, len(s.log) < mostHits
 	}
-	for h := mode; h >= 0; h-- { // falling, by more at each step
-		ratio := h / (n - h + 1) * q / p
-		log, ok := add(h)
-		if !ok {
-			return false
+	side := func(h, step float64, ratio func(h float64) float64) bool {
+		for ; h >= 0 && h <= n; h += step { // falling, by more at each step
+			log, ok := add(h)
+			if !ok {
+				return false
+			}
+			r := ratio(h)
+			if rest := log + logspace.Log(r) - math.Log1p(-r); r < 1 && rest < budget-1 {
+				s.extra = logspace.Add(s.extra, rest)
+				break
+			}
 		}
-		if rest := log + logspace.Log(ratio) - math.Log1p(-ratio); ratio < 1 && rest < budget-1 {
-			s.extra = rest
-			break
-		}
+		return true
 	}
-	for h := mode + 1; h <= n; h++ {
-		ratio := (n - h) / (h + 1) * p / q
-		log, ok := add(h)
-		if !ok {
-			return false
-		}
-		if rest := log + logspace.Log(ratio) - math.Log1p(-ratio); ratio < 1 && rest < budget-1 {
-			s.extra = logspace.Add(s.extra, rest)
-			break
-		}
-	}
-	return true
+	return side(mode, -1, func(h float64) float64 { return h / (n - h + 1) * q / p }) &&
+		side(mode+1, 1, func(h float64) float64 { return (n - h) / (h + 1) * p / q })
 }
 
 // LogDelta is the sum.

@@ -78,11 +78,7 @@ func (r repeated) LogDelta(eps float64) float64 {
 		if k > mean && term < 1e-20*sum {
 			break
 		}
-		if sum > 1e250 { // the first term may be far below the mode
-			logP += logspace.Log(1e200)
-			term, sum = term*1e-200, sum*1e-200
-		}
-		if term > 1e280 {
+		if sum > 1e250 || term > 1e280 { // the first term may be far below the mode
 			logP += logspace.Log(1e200)
 			term, sum = term*1e-200, sum*1e-200
 		}

@@ -132,58 +132,28 @@ func TestRound(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	src, one := seed(1), []float64{1}
-	for name, run := range map[string]func() error{
-		"Sigma = 0":    func() error { _, err := Gaussian{}.Add(src, one); return err },
-		"Sigma = -1":   func() error { _, err := Gaussian{Sigma: -1}.Add(src, one); return err },
-		"Sigma = NaN":  func() error { _, err := Gaussian{Sigma: math.NaN()}.Add(src, one); return err },
-		"Scale = +Inf": func() error { _, err := Laplace{Scale: math.Inf(1)}.Add(src, one); return err },
-		"Granularity = 0.3": func() error {
-			_, err := Laplace{Scale: 1, Granularity: 0.3}.Add(src, one)
-			return err
-		},
-		"Granularity = 4096": func() error {
-			_, err := Gaussian{Sigma: 1, Granularity: 4096}.Add(src, one)
-			return err
-		},
-		"Granularity = -1": func() error {
-			_, err := Gaussian{Sigma: 1, Granularity: -1}.Add(src, one)
-			return err
-		},
-		"Granularity = NaN": func() error {
-			_, err := Gaussian{Sigma: 1, Granularity: math.NaN()}.Grid()
-			return err
-		},
-		"values[1] = NaN": func() error {
-			_, err := Gaussian{Sigma: 1}.Add(src, []float64{1, math.NaN()})
-			return err
-		},
-		"values[0] = -Inf": func() error {
-			_, err := Laplace{Scale: 1}.Add(src, []float64{math.Inf(-1)})
-			return err
-		},
-		"Step = 3":    func() error { _, err := Grid{Step: 3}.Round(one); return err },
-		"Truth = 0.4": func() error { _, err := Response{Truth: 0.4}.Tell(src, []bool{true}); return err },
-		"Truth = NaN": func() error { _, err := Response{Truth: math.NaN()}.Event(); return err },
-		"Zeta = 0":    func() error { _, err := Norm{}.Add(rand.New(rand.NewPCG(1, 1)), one); return err },
-		"values: must not be e": func() error {
-			_, err := Norm{Zeta: 1}.Add(rand.New(rand.NewPCG(1, 1)), nil)
-			return err
-		},
-		"Sensitivity = 0": func() error { _, err := Gaussian{Sigma: 1}.Event(Query{}); return err },
-		"Sensitivity = NaN": func() error {
-			_, err := Laplace{Scale: 1}.Event(Query{Sensitivity: math.NaN()})
-			return err
-		},
-		"Dim = -1": func() error {
-			_, err := Laplace{Scale: 1}.Event(Query{Sensitivity: 1, Dim: -1})
-			return err
-		},
-		"Sensitivity = 0.5: is": func() error {
-			_, err := Gaussian{Sigma: 1, Granularity: 1}.Event(Query{Sensitivity: 0.5, OnGrid: true})
-			return err
-		},
+	for name, err := range map[string]error{
+		"Sigma = 0":             must.Err(Gaussian{}.Add(src, one)),
+		"Sigma = -1":            must.Err(Gaussian{Sigma: -1}.Add(src, one)),
+		"Sigma = NaN":           must.Err(Gaussian{Sigma: math.NaN()}.Add(src, one)),
+		"Scale = +Inf":          must.Err(Laplace{Scale: math.Inf(1)}.Add(src, one)),
+		"Granularity = 0.3":     must.Err(Laplace{Scale: 1, Granularity: 0.3}.Add(src, one)),
+		"Granularity = 4096":    must.Err(Gaussian{Sigma: 1, Granularity: 4096}.Add(src, one)),
+		"Granularity = -1":      must.Err(Gaussian{Sigma: 1, Granularity: -1}.Add(src, one)),
+		"Granularity = NaN":     must.Err(Gaussian{Sigma: 1, Granularity: math.NaN()}.Grid()),
+		"values[1] = NaN":       must.Err(Gaussian{Sigma: 1}.Add(src, []float64{1, math.NaN()})),
+		"values[0] = -Inf":      must.Err(Laplace{Scale: 1}.Add(src, []float64{math.Inf(-1)})),
+		"Step = 3":              must.Err(Grid{Step: 3}.Round(one)),
+		"Truth = 0.4":           must.Err(Response{Truth: 0.4}.Tell(src, []bool{true})),
+		"Truth = NaN":           must.Err(Response{Truth: math.NaN()}.Event()),
+		"Zeta = 0":              must.Err(Norm{}.Add(rand.New(rand.NewPCG(1, 1)), one)),
+		"values: must not be e": must.Err(Norm{Zeta: 1}.Add(rand.New(rand.NewPCG(1, 1)), nil)),
+		"Sensitivity = 0":       must.Err(Gaussian{Sigma: 1}.Event(Query{})),
+		"Sensitivity = NaN":     must.Err(Laplace{Scale: 1}.Event(Query{Sensitivity: math.NaN()})),
+		"Dim = -1":              must.Err(Laplace{Scale: 1}.Event(Query{Sensitivity: 1, Dim: -1})),
+		"Sensitivity = 0.5: is": must.Err(Gaussian{Sigma: 1, Granularity: 1}.Event(Query{Sensitivity: 0.5, OnGrid: true})),
 	} {
-		if err := run(); !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) ||
+		if !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) ||
 			!strings.HasPrefix(err.Error(), "noise: ") {
 			t.Errorf("%s: error %v", name, err)
 		}

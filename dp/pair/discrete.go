@@ -16,7 +16,7 @@ import (
 type Discrete struct {
 	points  []point // by increasing loss
 	lossErr float64 // bounds the absolute error of the losses
-	power   func(times int) (Pair, error)
+	power   func(times int) (*Discrete, error)
 	atoms   func() []Atom // once
 }
 
@@ -36,7 +36,10 @@ func pointOf(p, q, diff float64) point { return point{p: wideOf(p), q: wideOf(q)
 
 // NewDiscrete returns the pair with probabilities p[i], q[i] on point i. They must be nonnegative and sum to one within
 // 1e-9. Points of equal loss are merged.
-func NewDiscrete(p, q []float64) (*Discrete, error) {
+func NewDiscrete(p, q []float64) (*Discrete, error) { return newDiscrete(p, q, 1e-9) }
+
+// newDiscrete is NewDiscrete for sums of one within off.
+func newDiscrete(p, q []float64, off float64) (*Discrete, error) {
 	if len(p) != len(q) || len(p) == 0 {
 		return nil, bad("points: %d in P, %d in Q: must be equal and positive", len(p), len(q))
 	}
@@ -50,7 +53,7 @@ func NewDiscrete(p, q []float64) (*Discrete, error) {
 		sumQ += q[i]
 		pts = append(pts, pointOf(p[i], q[i], p[i]-q[i]))
 	}
-	if !(math.Abs(sumP-1) <= 1e-9) || !(math.Abs(sumQ-1) <= 1e-9) {
+	if !(math.Abs(sumP-1) <= off) || !(math.Abs(sumQ-1) <= off) {
 		return nil, bad("probabilities sum to %v (P) and %v (Q): must sum to 1", sumP, sumQ)
 	}
 	return discrete(pts, 0), nil
@@ -77,11 +80,7 @@ func (d *Discrete) Power(times int) (*Discrete, error) {
 	if d.power == nil {
 		return nil, ErrNotApplicable
 	}
-	p, err := d.power(times)
-	if err != nil {
-		return nil, err
-	}
-	return p.(*Discrete), nil
+	return d.power(times)
 }
 
 // discrete fills in losses, sorts, merges and sums. The relative errors of p and of q, together, are at most relErr.
@@ -109,7 +108,6 @@ func discrete(pts []point, relErr float64) *Discrete {
 	}
 	d.points = merged
 	d.sum()
-	d.list()
 	for _, a := range merged {
 		if l := math.Abs(a.loss); !math.IsInf(l, 1) {
 			d.lossErr = max(d.lossErr, relErr+1e-15*(1+l))
@@ -118,7 +116,8 @@ func discrete(pts []point, relErr float64) *Discrete {
 	return d
 }
 
-// sum fills in what lies above each point. All terms are positive.
+// sum fills in what lies above each point, where all terms are positive, and the list of atoms when that is
+// first asked for.
 func (d *Discrete) sum() {
 	var next point // above the last lies nothing
 	for i, a := range slices.Backward(d.points) {
@@ -130,6 +129,13 @@ func (d *Discrete) sum() {
 		}
 		d.points[i], next = a, a
 	}
+	d.atoms = sync.OnceValue(func() []Atom {
+		out := make([]Atom, len(d.points))
+		for i, a := range d.points {
+			out[i] = Atom{Loss: a.loss, P: a.p.above(), Q: a.q.float(), LogP: a.p.log(), LogQ: a.q.log()}
+		}
+		return out
+	})
 }
 
 func lossOf(a point) float64 {
@@ -148,17 +154,6 @@ func lossOf(a point) float64 {
 
 // Points lists the atoms by increasing loss. They must not be changed.
 func (d *Discrete) Points() []Atom { return d.atoms() }
-
-// list makes the list of atoms when it is first asked for.
-func (d *Discrete) list() {
-	d.atoms = sync.OnceValue(func() []Atom {
-		out := make([]Atom, len(d.points))
-		for i, a := range d.points {
-			out[i] = Atom{Loss: a.loss, P: a.p.above(), Q: a.q.float(), LogP: a.p.log(), LogQ: a.q.log()}
-		}
-		return out
-	})
-}
 
 // Len returns the number of atoms.
 func (d *Discrete) Len() int { return len(d.points) }
@@ -250,6 +245,5 @@ func (d *Discrete) Swap() Pair {
 		s.points[len(d.points)-1-i] = point{p: a.q, q: a.p, diff: a.diff.scaled(-1), loss: -a.loss}
 	}
 	s.sum()
-	s.list()
 	return s
 }

@@ -21,6 +21,7 @@ type Rounding struct{ Mass, Ratio float64 }
 type Enclosed struct {
 	bound
 	under bound
+	other *Enclosed // (Q, P)
 }
 
 // Enclose returns the pair between over and under, whose loss is within the range of a Support.
@@ -36,7 +37,9 @@ func Enclose(over, under Ratios, within Support, r Rounding) (*Enclosed, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &Enclosed{above, below}, nil
+	e := &Enclosed{bound: above, under: below}
+	e.other = &Enclosed{above.swapped(), below.swapped(), e}
+	return e, nil
 }
 
 // Under returns the pair that p dominates, and whether it is another one: p is Enclosed.
@@ -48,7 +51,7 @@ func Under(p Pair) (under Pair, enclosed bool) {
 }
 
 // Swap returns the pair between the swapped ones.
-func (e *Enclosed) Swap() Pair { return &Enclosed{e.bound.swapped(), e.under.swapped()} }
+func (e *Enclosed) Swap() Pair { return e.other }
 
 // String shows the pair that dominates.
 func (e *Enclosed) String() string { return fmt.Sprintf("enclosed by %v", e.there) }
@@ -71,12 +74,13 @@ func newBound(l Ratios, within Support, r Rounding, side float64) (b bound, err 
 		}
 		return append(p, l.Far), append(append(q, l.Q...), 0)
 	}
+	off := 1e-9 + r.Ratio // by which the mean of the moved ratios is
 	p, q := moved(1 + side*r.Ratio)
-	if b.there, err = NewDiscrete(p, q); err != nil {
+	if b.there, err = newDiscrete(p, q, off); err != nil {
 		return b, err
 	}
 	p, q = moved(1 - side*r.Ratio)
-	if b.back, err = NewDiscrete(q, p); err != nil {
+	if b.back, err = newDiscrete(q, p, off); err != nil {
 		return b, err
 	}
 	b.rel, b.slack, b.within = r.Mass, 4*(r.Mass+r.Ratio), Support{Min: within.Min, Max: within.Max}

@@ -65,7 +65,7 @@ func DiscreteGaussian(sigma float64, values, step int, logW, logV []float64) (Pa
 	return discreteGaussian(sigma, values, step, logW, logV)
 }
 
-func discreteGaussian(sigma float64, values, step int, logW, logV []float64) (Pair, error) {
+func discreteGaussian(sigma float64, values, step int, logW, logV []float64) (*Discrete, error) {
 	shift := float64(len(logW)+len(logV)-2) * float64(step)
 	law, ok := gaussianSum(sigma, values, shift)
 	if !ok {
@@ -76,7 +76,7 @@ func discreteGaussian(sigma float64, values, step int, logW, logV []float64) (Pa
 		return nil, err
 	}
 	if logW[len(logW)-1] == 0 && logV[len(logV)-1] == 0 { // certainly
-		d.power = func(times int) (Pair, error) {
+		d.power = func(times int) (*Discrete, error) {
 			if times > math.MaxInt32/values/step {
 				return nil, tooLarge("%d × %d values", times, values)
 			}

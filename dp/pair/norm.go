@@ -134,13 +134,7 @@ func cut(a, b float64) []float64 {
 
 // baseBound bounds log q: each factor is monotone on either side of 0.
 func (n *Norm) baseBound(a, b float64) float64 {
-	near := min(max(a, 0), b)
-	c := max(0, math.Cos(near))
-	power := 0.0
-	if n.dim > 2 {
-		power = float64(n.dim-2) * logspace.Log(c)
-	}
-	return -n.kappa*math.Sin(a)/2 + power + logspace.Log(n.rho+c*c) - n.logZ
+	return n.logQ(math.Sin(a), max(0, math.Cos(min(max(a, 0), b))))
 }
 
 // baseLogDelta is the profile of the plain shift, which is symmetric.

@@ -344,3 +344,24 @@ func TestGaussianSum(t *testing.T) {
 		}
 	}
 }
+
+// Ratios that may be off by more than NewDiscrete forgives are moved by as much, and no more is refused.
+func TestEncloseMovesRatios(t *testing.T) {
+	const off = 1e-6
+	law := Ratios{X: []float64{.5, 1.5}, Q: []float64{.5, .5}}
+	e, err := Enclose(law, law, Support{Min: math.Log(.4), Max: math.Log(1.6)}, Rounding{Ratio: off})
+	if err != nil {
+		t.Fatal(err)
+	}
+	under, _ := Under(e)
+	for _, eps := range []float64{-.3, 0, .3} {
+		want := .5 * (max(0, 1.5-math.Exp(eps)) + max(0, .5-math.Exp(eps)))
+		if hi, lo := Delta(e, eps), Delta(under, eps); hi < want || lo > want || hi-lo > 4*off {
+			t.Errorf("δ(%v) in [%v, %v], want %v", eps, lo, hi, want)
+		}
+	}
+	law.Q[1] = .5 + 1e-5
+	if _, err := Enclose(law, law, Support{Min: math.Log(.4), Max: math.Log(1.6)}, Rounding{Ratio: off}); err == nil {
+		t.Error("mass 1 + 1e-5 passed")
+	}
+}

@@ -64,7 +64,7 @@ func Allocated(p pair.Pair, t, n int) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, rounding, err := sum.power(one, t, fineness{n, n})
+	all, rounding, err := sum.power(one, t, fineness{n, n, n})
 	if err != nil {
 		return nil, err
 	}

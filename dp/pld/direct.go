@@ -49,7 +49,7 @@ func (a Accountant) laws(ctx context.Context, parts []*part, q question, best pa
 	}
 	levels := logspace.Log(max(2, largestOf(parts, func(p *part) float64 { return p.times }))) / math.Ln2
 	bulk, jumps, first := 0.0, 0.0, 0.0 // A, B and the first width
-	by := fineness{FineLaw / 64, FineLaw / 16}
+	by := fineness{bulk: FineLaw / 64, jumps: FineLaw / 16}
 	for k, last := 0, math.Inf(1); !a.enough(q, best, goal); k++ {
 		got, err := direct(ctx, parts, q, by)
 		if err != nil {
@@ -89,6 +89,7 @@ func (a Accountant) laws(ctx context.Context, parts []*part, q question, best pa
 // safe side for each of these. The products are so by operation.power, up to factors in 1 ± 2Σκ of
 // masses and in 1 ± 16T ulp of ratios for T combinations, and what laws leave out: see combine.
 func direct(ctx context.Context, parts []*part, q question, by fineness) (pair.Interval, error) {
+	by.last = 2 * by.jumps
 	all, losses, mass := bracket{}, 0.0, 0.0
 	for i, p := range parts {
 		if losses += p.times; losses > mostDirect {
@@ -109,7 +110,7 @@ func direct(ctx context.Context, parts []*part, q question, by fineness) (pair.I
 		mass += 2 * rounding
 		if i > 0 {
 			mass += 2 * roundingOf(max(all.points(), power.points()))
-			power = product.combine(all, power, max(by.bulk, by.jumps))
+			power = product.combine(all, power, max(by.bulk, by.last))
 		}
 		if all = power; !all.inRange() {
 			return pair.Interval{}, fmt.Errorf("pld: losses beyond %d: %w", largestLog, ErrRange)

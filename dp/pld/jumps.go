@@ -16,9 +16,10 @@ const (
 	jumpsExpected = .03
 )
 
-// A fineness is the numbers of cells of grids: of powers of a law without its rare large ratios, and of
-// what these are combined with. Rare large ratios may decide, and then few cells of bulk serve.
-type fineness struct{ bulk, jumps int }
+// A fineness is the numbers of cells of grids: of powers of a law without its rare large ratios, of
+// these ratios, and of the last two combinations of both, which move all mass twice. Rare large ratios may decide, and
+// then few cells of bulk serve.
+type fineness struct{ bulk, jumps, last int }
 
 // power combines a ratio with itself, times ≥ 1 in all, and returns a bound of the sum of all κ by which
 // combine rounds masses: three for each ratio of the bulk, since it passes to a coarser grid, to
@@ -45,22 +46,22 @@ func (o operation) power(one bracket, times int, by fineness) (all bracket, roun
 		all, err = o.doubled(o.coarse(one, by.bulk), times, by.bulk)
 		return all, rounding, err
 	}
-	rounding += (4*mostJumps + 2) * roundingOf(max(one.points(), by.bulk+4, 2*by.jumps))
+	rounding += (4*mostJumps + 2) * roundingOf(max(one.points(), by.bulk+4, 2*by.last))
 	most, err := o.doubled(o.coarse(bulk, by.bulk), times-mostJumps, by.bulk)
 	if err != nil {
 		return most, rounding, err
 	}
-	n, few := by.jumps, by.jumps/4
+	few := by.jumps / 4
 	bulk, some := o.coarse(bulk, few), o.coarse(jump, few)
 	last, mixed := bulk, bulk.plus(some, float64(times-mostJumps+1)/mostJumps)
 	for i := 2; i <= mostJumps; i++ {
 		last = o.combine(bulk, last, few)
 		if i == mostJumps {
-			some, few = jump, n
+			some, few = jump, by.last
 		}
 		mixed = last.plus(o.combine(mixed, some, few), float64(times-mostJumps+i)/float64(mostJumps-i+1))
 	}
-	all = o.combine(most, mixed, n)
+	all = o.combine(most, mixed, by.last)
 	all.over = all.over.plus(law{x: []float64{all.over.least}, q: []float64{rest.mass}, far: rest.mean,
 		least: all.over.least, most: all.over.most}, 1)
 	return all, rounding, nil

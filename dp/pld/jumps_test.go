@@ -39,7 +39,7 @@ func TestPowerByEnumeration(t *testing.T) {
 		if _, _, rest, ok := o.split(bracket{one, one}, times); !ok || rest.mass > negligibleMass {
 			t.Fatalf("operation %d: no large ratios, or too many: %+v", o, rest)
 		}
-		all, _, err := o.power(bracket{one, one}, times, fineness{2000, 2000})
+		all, _, err := o.power(bracket{one, one}, times, fineness{2000, 2000, 2000})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestProductOfABillion(t *testing.T) {
 		if err := parts[0].prepare(q.logDelta, 1); err != nil {
 			t.Fatal(err)
 		}
-		for _, by := range []fineness{{FineLaw / 4, FineLaw / 4}, {48, 192}, {192, 96}} {
+		for _, by := range []fineness{{FineLaw / 4, FineLaw / 4, FineLaw / 4}, {48, 192, 384}, {192, 96, 96}} {
 			v, err := direct(t.Context(), parts, q, by)
 			if err != nil || v.Lower > exact.Upper || v.Upper < exact.Lower || !(v.Lower > .7*exact.Lower) {
 				t.Errorf("δ = %v, %v: ε in %v, %v; is %v", delta, by, v, err, exact.Interval)
@@ -270,7 +270,7 @@ func TestLawsAgreeWithBins(t *testing.T) {
 	if (Accountant{}).rare(parts, q.logDelta, 1) {
 		t.Error("a rate of a thousandth is said to be rare")
 	}
-	laws, err := direct(t.Context(), parts, q, fineness{1000, 1000})
+	laws, err := direct(t.Context(), parts, q, fineness{bulk: 1000, jumps: 1000})
 	if err != nil || laws.Lower > bins.Upper || laws.Upper < bins.Lower || laws.Upper-laws.Lower > 5e-3*laws.Upper {
 		t.Errorf("ε in %v by laws, %v; in %v by bins", laws, err, bins)
 	}
@@ -292,7 +292,8 @@ func TestLawsEncloseContours(t *testing.T) {
 		if err := parts[0].prepare(q.logDelta, 1); err != nil {
 			t.Fatal(err)
 		}
-		for _, by := range []fineness{{48, 192}, {96, 192}, {192, 96}, {192, 768}, {400, 400}} {
+		for _, by := range []fineness{{bulk: 48, jumps: 192}, {bulk: 96, jumps: 192}, {bulk: 192, jumps: 96},
+			{bulk: 192, jumps: 768}, {bulk: 400, jumps: 400}} {
 			v, err := direct(t.Context(), parts, q, by)
 			if err != nil || v.Lower > c.exact*(1+1e-8) || v.Upper < c.exact*(1-1e-8) ||
 				v.Upper-v.Lower > c.width*v.Upper {

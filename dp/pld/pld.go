@@ -144,16 +144,14 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 		}
 		best.Upper = 1
 	}
-	unit := unitOf(parts)
-	rare := a.rare(parts, goal, unit)
+	rare := a.rare(parts, goal, unitOf(parts))
 	if rare {
 		best = a.laws(ctx, parts, q, best)
+	} else if got, ok := a.kept(ctx, parts, q); ok {
+		return within(best, got), nil
 	}
 	if !rare || !a.enough(q, best, directWidth) {
-		got, err := a.refine(ctx, parts, q, goal, unit)
-		if errors.Is(err, errUnit) {
-			got, err = a.refine(ctx, parts, q, goal, 1)
-		}
+		got, _, err := a.refine(ctx, parts, q, goal)
 		if err != nil {
 			return pair.Interval{}, err
 		}
@@ -183,20 +181,30 @@ func within(a, b pair.Interval) pair.Interval {
 	return pair.Interval{Lower: max(a.Lower, b.Lower), Upper: min(a.Upper, b.Upper)}
 }
 
-// refine looks at finer and finer grids, of bins that are powers of two of unit, until the answer
-// is as narrow as wanted.
-func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal, unit float64) (pair.Interval, error) {
+// refine looks at finer and finer grids until the answer is as narrow as wanted. It also returns the
+// densities on the last one.
+func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal float64) (pair.Interval, sides, error) {
+	best, last, err := a.refineBy(ctx, parts, q, goal, unitOf(parts))
+	if errors.Is(err, errUnit) {
+		return a.refineBy(ctx, parts, q, goal, 1)
+	}
+	return best, last, err
+}
+
+// refineBy is refine on grids of bins that are powers of two of unit.
+func (a Accountant) refineBy(ctx context.Context, parts []*part, q question,
+	goal, unit float64) (best pair.Interval, finest sides, err error) {
 	for _, p := range parts {
 		p.high, p.low, p.rough = measure{}, measure{}, [2]measure{}
 		if err := p.prepare(goal, unit); err != nil {
-			return pair.Interval{}, err
+			return best, finest, err
 		}
 	}
 	v, err := refineTilt(ctx, parts, q)
 	if err != nil {
-		return pair.Interval{}, err
+		return best, finest, err
 	}
-	best := pair.Interval{Lower: largest(parts, q), Upper: math.Inf(1)}
+	best = pair.Interval{Lower: largest(parts, q), Upper: math.Inf(1)}
 	n := 400.0
 	if q.limit >= 0 { // mostly clear
 		n = 100
@@ -204,17 +212,18 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 	binned, work := 0, 0
 	bins := firstBins
 	for last := best; ; last = best {
-		got, high, err := a.evaluate(ctx, parts, v, q, unit, n, min(bins, a.bins()))
+		s, err := a.evaluate(ctx, parts, v, unit, n, min(bins, a.bins()))
 		if errors.Is(err, ErrRange) && !math.IsInf(best.Upper, 1) { // what is known holds
-			return best, nil
+			return best, finest, nil
 		}
 		if err != nil {
-			return pair.Interval{}, err
+			return best, finest, err
 		}
-		binned += high.bins
-		best = within(best, got)
+		finest = s
+		binned += s.high.bins
+		best = within(best, s.read(q))
 		if a.enough(q, best, 0) {
-			return best, nil
+			return best, finest, nil
 		}
 		before := work
 		work = spent(parts, binned)
@@ -226,9 +235,9 @@ func (a Accountant) refine(ctx context.Context, parts []*part, q question, goal,
 		left, next := float64(limit-work), finer*float64(work-before)
 		gained := best.Upper-best.Lower < 0.8*(last.Upper-last.Lower) || math.IsInf(last.Upper, 1)
 		if !gained && best.Upper-best.Lower < 10*wide*best.Upper && slices.ContainsFunc(parts, (*part).enclosed) ||
-			high.bins >= a.bins() && !gained || largestOf(parts, (*part).cells) >= manyCells ||
+			s.high.bins >= a.bins() && !gained || largestOf(parts, (*part).cells) >= manyCells ||
 			left < next && n > 400 || left < 0 {
-			return best, nil
+			return best, finest, nil
 		}
 		bins *= 4
 		n *= finer
@@ -314,13 +323,20 @@ func reachable(parts []*part, q question) error {
 	return nil
 }
 
-// evaluate divides the losses into about n cells each, composes and reads the answer off.
-func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q question, unit, n float64,
-	most int) (got pair.Interval, high *density, err error) {
+// sides are the pessimistic and the optimistic density of a composition, with where an ε is to be looked
+// for, and the scale on which δ falls.
+type sides struct {
+	high, low    *density
+	start, scale float64
+}
+
+// evaluate divides the losses into about n cells each and composes.
+func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, unit, n float64,
+	most int) (s sides, err error) {
 	goal := -34 - logspace.Log(v.s) - math.Log1p(v.s) - logspace.Log(v.scale()) - excess(v.s)
 	first, last := window(parts, v, goal)
 	if !(last > first) || math.IsInf(last-first, 0) {
-		return got, nil, fmt.Errorf("pld: composed loss in [%v, %v]: %w", first, last, ErrRange)
+		return s, fmt.Errorf("pld: composed loss in [%v, %v]: %w", first, last, ErrRange)
 	}
 	span := (last - first) * 1.02
 	// Bins of the width of the finest cells, 1/n of eight standard deviations of a loss.
@@ -332,39 +348,36 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, q quest
 	l := lattice{width: math.Ldexp(unit, int(math.Ceil(logspace.Log(span/float64(bins)/unit)/math.Ln2))), bins: bins}
 	for _, p := range parts {
 		if unit != 1 && max(p.right, p.left) > 0x1p28*l.width { // multiples of 24-bit numbers beyond would be rounded
-			return got, nil, errUnit
+			return s, errUnit
 		}
 	}
 	if err := divide(ctx, parts, v, n, l.width); err != nil {
-		return got, nil, err
+		return s, err
 	}
 	// Divided anew, the measures are others, if not by much.
-	var low *density
+	s.start, s.scale = max(0, v.mean), v.scale()
 	var group errgroup.Group
-	group.Go(func() error { high = composeSide(ctx, parts, v, false, l, first); return nil })
-	group.Go(func() error { low = composeSide(ctx, parts, v, true, l, first); return nil })
+	group.Go(func() error { s.high = composeSide(ctx, parts, v, false, l, first); return nil })
+	group.Go(func() error { s.low = composeSide(ctx, parts, v, true, l, first); return nil })
 	_ = group.Wait() // both composed, or the context done
-	if err := ctx.Err(); err != nil {
-		return got, nil, err
-	}
-	return read(high, low, q, max(0, v.mean), v.scale()), high, nil
+	return s, ctx.Err()
 }
 
-// read reads the answer off the two sides, near start where ε is asked for, in steps of the scale on which δ falls.
-func read(high, low *density, q question, start, scale float64) pair.Interval {
+// read reads the answer to a question off.
+func (s sides) read(q question) pair.Interval {
 	if !q.invert {
-		_, hi := high.log(q.eps)
-		lo, _ := low.log(q.eps)
+		_, hi := s.high.log(q.eps)
+		lo, _ := s.low.log(q.eps)
 		return pair.DeltaWithin(lo-1e-14, max(hi+1e-14, -1e3))
 	}
 	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
-	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale,
-		func(eps float64) float64 { _, hi := high.log(eps); return hi })
+	_, upper, ok := crossing(q.logDelta-round, s.start, 0.1*s.scale,
+		func(eps float64) float64 { _, hi := s.high.log(eps); return hi })
 	if !ok {
 		return pair.Interval{Upper: math.Inf(1)}
 	}
-	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*scale,
-		func(eps float64) float64 { lo, _ := low.log(eps); return lo })
+	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*s.scale,
+		func(eps float64) float64 { lo, _ := s.low.log(eps); return lo })
 	return pair.Interval{Lower: max(0, lower), Upper: upper}
 }
 

@@ -178,19 +178,16 @@ func unless(err, other error) error {
 // events are those of questions given that none fails, and those of questions with a δ. Nothing
 // asked is an event of ε = 0.
 func (s *Session) events(asked []Question) (all, keys dp.Compose, err error) {
+	each, err := s.compose(asked)
 	all = dp.Compose{dp.Pure{}}
-	for _, q := range asked {
-		e, err := q.event(s.Budget.Relation.Group)
-		if err != nil {
-			return nil, nil, err
-		}
+	for _, e := range each {
 		if own, ok := e.(dp.Approximate); ok {
 			keys = append(keys, e)
 			e = dp.Pure{Epsilon: own.Epsilon}
 		}
 		all = append(all, e)
 	}
-	return all, keys, nil
+	return all, keys, err
 }
 
 // filter refuses a question that the budget does not pay for after all that was asked.

@@ -306,18 +306,23 @@ func (s *Session) Event() dp.Event {
 	if s.declared != nil {
 		asked = s.declared
 	}
-	var out dp.Compose
-	for _, q := range asked {
-		e, err := q.event(s.Budget.Relation.Group)
-		if err != nil { // which no question in a session has
-			return nil
-		}
-		out = append(out, e)
-	}
-	if out == nil {
+	out, err := s.compose(asked)
+	if err != nil || out == nil { // no question in a session has an error
 		return nil
 	}
 	return out
+}
+
+// compose lists what questions cost.
+func (s *Session) compose(asked []Question) (out dp.Compose, err error) {
+	for _, q := range asked {
+		e, err := q.event(s.Budget.Relation.Group)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 // Declare gives the questions that are to be asked, and their noise, before the first answer. Each
@@ -337,13 +342,9 @@ func (s *Session) Declare(ctx context.Context, questions ...Question) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	all := dp.Compose{}
-	for _, q := range questions {
-		e, err := q.event(s.Budget.Relation.Group)
-		if err != nil {
-			return err
-		}
-		all = append(all, e)
+	all, err := s.compose(questions)
+	if err != nil {
+		return err
 	}
 	g, err := dp.EpsilonBy(ctx, s.Budget.Accountant, all, s.Budget.Relation.OfRecords(), s.Budget.Delta)
 	if err != nil {

@@ -38,7 +38,7 @@ func NewKey() (k Key) {
 	return k
 }
 
-// SeededKey is a key for experiments: it is reproducible and does not protect data.
+// SeededKey returns a key for experiments: it is reproducible and does not protect data.
 func SeededKey(seed uint64) (k Key) {
 	rng := rand.NewPCG(seed, 0x6b6579)
 	for i := 0; i < len(k); i += 8 {
@@ -59,7 +59,7 @@ func (k Key) Rand(stream string, step int) *rand.Rand {
 	return rand.New(k.ChaCha(stream, step))
 }
 
-// ChaCha is the source of Rand, which a checkpoint can hold.
+// ChaCha returns the source of Rand, which a checkpoint can hold.
 func (k Key) ChaCha(stream string, step int) *rand.ChaCha8 {
 	return rand.NewChaCha8(k.derive(stream, step))
 }
@@ -77,7 +77,7 @@ func (k Key) derive(stream string, step int) [32]byte {
 // release it with other noise.
 const scheme = "noise of release 4\n"
 
-// Mark is an HMAC-SHA-256 of the values that a release hides (of the SHA-256 of each chunk of them)
+// Mark returns an HMAC-SHA-256 of the values that a release hides (of the SHA-256 of each chunk of them)
 // and of the noise on them. It reveals nothing without the key, and two marks are equal if the
 // releases are. The ledger stores it.
 func (k Key) Mark(stream string, step int, values []float64, sigma float64) [32]byte {

@@ -58,7 +58,7 @@ type Classification struct {
 	Labels []int
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (c Classification) Len() int { return length(c.X) }
 
 func length(x Inputs) int {
@@ -68,7 +68,7 @@ func length(x Inputs) int {
 	return x.Len()
 }
 
-// Cotangent is softmax − onehot.
+// Cotangent returns softmax − onehot.
 func (c Classification) Cotangent(b Batch) (*device.Array, error) {
 	if len(c.Labels) != c.Len() {
 		return nil, bad("Classification: %d labels for %d records: must be equal", len(c.Labels), c.Len())
@@ -104,10 +104,10 @@ type Regression struct {
 	Y *mat.Dense
 }
 
-// Len is the number of records.
+// Len returns the number of records.
 func (r Regression) Len() int { return length(r.X) }
 
-// Cotangent is f(x) − y.
+// Cotangent returns f(x) − y.
 func (r Regression) Cotangent(b Batch) (*device.Array, error) {
 	y := Rows(r.Y)
 	if y.Len() != r.Len() {

@@ -87,7 +87,7 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 	return dev.Sync()
 }
 
-// Fingerprint is a digest of the names, shapes and values of a network's parameters.
+// Fingerprint returns a digest of the names, shapes and values of a network's parameters.
 func Fingerprint(params []*nn.Param) (string, error) {
 	h := sha256.New()
 	for _, p := range params {

@@ -57,7 +57,7 @@ type Training struct {
 	Trace func(done int) error
 }
 
-// String says in a line what is trained; Calibrate or an accountant says at what ε.
+// String describes steps, batches, clip and noise in a line; Calibrate or an accountant has the ε.
 func (t Training) String() string {
 	batches := fmt.Sprintf("at rate %g", t.Rate)
 	if t.Epoch > 0 {
@@ -82,7 +82,7 @@ const usualVirtual = 64
 
 func (t Training) virtual() int { return cmp.Or(t.Virtual, usualVirtual) }
 
-// Event is what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
+// Event returns what the run releases, for dp.Epsilon: exact for sums that one record moves by Clip.
 func (t Training) Event() (dp.Event, error) {
 	if err := in.Noisy(t.NoiseMultiplier); err != nil {
 		return nil, err

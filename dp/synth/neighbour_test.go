@@ -55,7 +55,7 @@ func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []
 	t.Helper()
 	publish := func(n int, seed uint64) (map[string]string, int) {
 		images := must.Get(halves(t, n).Resize(16, 16, data.Nearest))
-		out := filepath.Join(t.TempDir(), "out")
+		out := fresh(t)
 		s, err := synth.Publication{
 			Method:  func(p synth.Public) synth.Method { return method(p, n) },
 			Budget:  dp.Budget{Epsilon: 100, Delta: 1e-4},
@@ -192,7 +192,7 @@ func TestLimitsGoByTheNoisyNumber(t *testing.T) {
 				Budget: dp.Budget{Epsilon: 100, Delta: delta},
 				Count:  2,
 				Seed:   &seed,
-				Out:    filepath.Join(t.TempDir(), "out"),
+				Out:    fresh(t),
 			}.Run(t.Context(), nntest.CPU(t), halves(t, n), nil)
 			if fits := p.Records+margin <= most; fits != (err == nil) ||
 				err != nil && !errors.Is(err, synth.ErrParameter) {

@@ -133,6 +133,22 @@ func of(out string, eps float64) synth.Publication {
 	}
 }
 
+// unseeded is of at ε = 1 with a key of its own.
+func unseeded(out string) synth.Publication {
+	p := of(out, 1)
+	p.Seed = nil
+	return p
+}
+
+// fresh is a folder that is not there.
+func fresh(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "out")
+}
+
+// state is a file of a run that makes out.
+func state(out, name string) string { return filepath.Join(out+".state", name) }
+
 func publish(t testing.TB, p synth.Publication) (synth.Statement, error) {
 	t.Helper()
 	return p.Run(t.Context(), nntest.CPU(t), halves(t, 400), nil)
@@ -197,9 +213,6 @@ func TestForeignMethod(t *testing.T) {
 	}) {
 		t.Errorf("the folder holds %v", got)
 	}
-	if mode := stat(t, out); mode&0o077 == 0 && os.Getenv("UMASK") == "" {
-		t.Logf("mode of the data set: %v", mode)
-	}
 }
 
 func stat(t testing.TB, path string) os.FileMode {
@@ -246,18 +259,17 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 		}
 	}
 	// A key that is none, in a folder with a run's lock, stays too.
-	out := filepath.Join(t.TempDir(), "out")
-	put(t, filepath.Join(out+".state", "coupling-private.lock"), "")
-	put(t, filepath.Join(out+".state", "key"), "thesis\n")
-	p := of(out, 1)
-	p.Seed = nil
+	out := fresh(t)
+	put(t, state(out, "coupling-private.lock"), "")
+	put(t, state(out, "key"), "thesis\n")
+	p := unseeded(out)
 	if _, err := publish(t, p); err == nil || !strings.Contains(err.Error(), "7 bytes") {
 		t.Errorf("a key of 7 bytes: %v", err)
 	}
-	if b, err := os.ReadFile(filepath.Join(out+".state", "key")); string(b) != "thesis\n" {
+	if b, err := os.ReadFile(state(out, "key")); string(b) != "thesis\n" {
 		t.Errorf("a key of 7 bytes: %q, %v", b, err)
 	}
-	empty := filepath.Join(t.TempDir(), "out")
+	empty := fresh(t)
 	must.Do(os.Mkdir(empty, 0o777))
 	if _, err := publish(t, of(empty, 1)); err != nil {
 		t.Errorf("an empty folder: %v", err)
@@ -360,11 +372,11 @@ func killed(t *testing.T, where, out string) {
 // A run that was killed, at a release or while it wrote, leaves no Out, keeps its ledger against
 // other runs, and goes on to the same data set as one that was never killed.
 func TestKilled(t *testing.T) {
-	whole := filepath.Join(t.TempDir(), "out")
+	whole := fresh(t)
 	must.Get(publish(t, of(whole, 1)))
 	pixels, statement := look(t, whole)
 	for _, where := range []string{"release", "write"} {
-		out := filepath.Join(t.TempDir(), "out")
+		out := fresh(t)
 		killed(t, where, out)
 		if _, err := os.Stat(out); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: there is an %s", where, out)
@@ -400,10 +412,10 @@ func TestKilled(t *testing.T) {
 // The key is in OUT.state, which only its owner can read, also where the folder was open before;
 // half a key is not taken for one.
 func TestKeyIsKept(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
+	out := fresh(t)
 	must.Do(os.Mkdir(out+".state", 0o777))
 	killed(t, "unseeded", out)
-	key := filepath.Join(out+".state", "key")
+	key := state(out, "key")
 	one, err := os.ReadFile(key)
 	if err != nil || len(one) != 32 || stat(t, key) != 0o600 || stat(t, filepath.Dir(key)) != 0o700 {
 		t.Fatalf("%d bytes, modes %v and %v, %v", len(one), stat(t, key), stat(t, filepath.Dir(key)), err)
@@ -411,14 +423,13 @@ func TestKeyIsKept(t *testing.T) {
 	if _, err := publish(t, of(out, 1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("a seed in the place of the key: %v", err)
 	}
-	p := of(out, 1)
-	p.Seed = nil
+	p := unseeded(out)
 	must.Do(os.WriteFile(key, one[:9], 0o600))
 	if _, err := publish(t, p); err == nil || !strings.Contains(err.Error(), "9 bytes") {
 		t.Errorf("half a key: %v", err)
 	}
 	must.Do(os.WriteFile(key, one, 0o600))
-	ledger, err := os.ReadFile(filepath.Join(out+".state", "ledger"))
+	ledger, err := os.ReadFile(state(out, "ledger"))
 	if err != nil || strings.Count(string(ledger), "\nstep ") != 5 {
 		t.Errorf("ledger %q, %v", ledger, err)
 	}
@@ -431,17 +442,16 @@ func TestKeyIsKept(t *testing.T) {
 // with which nothing was released, is not used.
 func TestLostLedger(t *testing.T) {
 	for _, left := range []string{"checkpoint", "data", "key"} {
-		out := filepath.Join(t.TempDir(), "out")
+		out := fresh(t)
 		must.Do(os.Mkdir(out+".state", 0o777))
 		killed(t, "unseeded", out)
-		key := filepath.Join(out+".state", "key")
+		key := state(out, "key")
 		before, err := os.ReadFile(key)
-		if err := errors.Join(err, os.Remove(filepath.Join(out+".state", "ledger")),
-			os.RemoveAll(filepath.Join(out+".state", "checkpoint"))); err != nil {
+		if err := errors.Join(err, os.Remove(state(out, "ledger")),
+			os.RemoveAll(state(out, "checkpoint"))); err != nil {
 			t.Fatal(err)
 		}
-		p := of(out, 1)
-		p.Seed = nil
+		p := unseeded(out)
 		if left == "key" {
 			p.Count = 0 // refused before the folder is opened
 			if _, err := publish(t, p); !errors.Is(err, synth.ErrParameter) {
@@ -459,7 +469,7 @@ func TestLostLedger(t *testing.T) {
 			}
 			continue
 		}
-		must.Do(os.Mkdir(filepath.Join(out+".state", left), 0o777))
+		must.Do(os.Mkdir(state(out, left), 0o777))
 		if _, err := publish(t, p); !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%s without a ledger: %v", left, err)
 		}
@@ -488,7 +498,7 @@ func (m lookAtKey) Train(ctx context.Context, dev *device.Device, images *data.I
 // While a process is stopped in the middle of writing, no other one publishes in its place, at its
 // ε or another; when it goes on, its statement stands over its own images.
 func TestStopped(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
+	out := fresh(t)
 	cmd := child(t, "stop write", out)
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
@@ -500,7 +510,7 @@ func TestStopped(t *testing.T) {
 		}
 	}
 	must.Do(errors.Join(cmd.Process.Signal(syscall.SIGCONT), cmd.Wait()))
-	alone := filepath.Join(t.TempDir(), "out")
+	alone := fresh(t)
 	must.Get(publish(t, of(alone, 1)))
 	a, sa := look(t, out)
 	b, sb := look(t, alone)
@@ -519,9 +529,9 @@ func TestStopped(t *testing.T) {
 // removing its files, leaves no key and no half of a data set behind once the folder is asked for
 // again.
 func TestKilledAtTheEnd(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
+	out := fresh(t)
 	killed(t, "write", out)
-	put(t, filepath.Join(out+".state", "published"), "") // and not yet renamed
+	put(t, state(out, "published"), "") // and not yet renamed
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)
 	}
@@ -529,7 +539,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 	a, _ := look(t, out)
 	// renamed, and not yet removed
 	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} {
-		put(t, filepath.Join(out+".state", file), "x")
+		put(t, state(out, file), "x")
 	}
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, synth.ErrOccupied) {
 		t.Errorf("over a data set: %v", err)
@@ -546,16 +556,16 @@ func TestKilledAtTheEnd(t *testing.T) {
 // written again, has published nothing as long as there is no data set in Out: its ledger is kept.
 // And the file is gone before the data set is.
 func TestKilledAfterTheMarker(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
+	out := fresh(t)
 	killed(t, "write", out)
-	marker := filepath.Join(out+".state", "published")
+	marker := state(out, "published")
 	put(t, marker, "")
 	killed(t, "write", out) // resumed, and killed again while it wrote
 	if _, err := os.Stat(marker); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("while the data set is written again it counts as published: %v", err)
 	}
 	put(t, marker, "")
-	must.Do(os.RemoveAll(filepath.Join(out+".state", "data")))
+	must.Do(os.RemoveAll(state(out, "data")))
 	before := names(t, filepath.Dir(out))
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)

@@ -112,37 +112,38 @@ func Unit(row []float64, m *data.Images, i int) {
 	}
 }
 
-// chunk is the number of images whose features are computed at once; the last chunk is filled up to
-// it. A device chooses its algorithm, and so its rounding, by the shape of a product, and the number
-// of records must not change the features of any. A convolution makes 140 kB of a colour image.
-const chunk = 100
-
-// Features calls see with the features of each image in turn: of makes a row of them for each image
-// of an N×C×H×W array with values in [0, 1], as Unit has them.
-func Features(dev *device.Device, m *data.Images, of func(x *device.Array) (*mat.Dense, error),
+// Each calls see with what of makes of each image in turn. of gets some images, one a row, with values in [0, 1] as
+// Unit has them, and returns a row for each. It gets as many each time, black ones behind the last: a product's
+// rounding may depend on its shape, and the number of records must not change what is made of any.
+func Each(m *data.Images, some int, of func(rows *mat.Dense) (*mat.Dense, error),
 	see func(i int, row []float64)) error {
-	_, c, h, w := m.Shape()
-	x, unit := make([]float32, chunk*m.Dim()), make([]float64, m.Dim())
-	for from := 0; from < m.Len(); from += chunk {
-		clear(x)
-		n := min(chunk, m.Len()-from)
+	rows := mat.NewDense(some, m.Dim(), nil)
+	for from := 0; from < m.Len(); from += some {
+		rows.Zero()
+		n := min(some, m.Len()-from)
 		for i := range n {
-			Unit(unit, m, from+i)
-			for j, v := range unit {
-				x[i*len(unit)+j] = float32(v)
-			}
+			Unit(rows.RawRowView(i), m, from+i)
 		}
-		scope := dev.Scope()
-		rows, err := of(dev.From32(x, chunk, c, h, w))
-		scope.Close()
+		made, err := of(rows)
 		if err != nil {
 			return err
 		}
 		for i := range n {
-			see(from+i, rows.RawRowView(i))
+			see(from+i, made.RawRowView(i))
 		}
 	}
 	return nil
+}
+
+// Features is Each on a device: of gets an N×C×H×W array.
+func Features(dev *device.Device, m *data.Images, of func(x *device.Array) (*mat.Dense, error),
+	see func(i int, row []float64)) error {
+	const some = 100 // a convolution makes 140 kB of a colour image
+	_, c, h, w := m.Shape()
+	return Each(m, some, func(rows *mat.Dense) (*mat.Dense, error) {
+		defer dev.Scope().Close()
+		return of(dev.FromDense(device.Float32, rows).Reshape(some, c, h, w))
+	}, see)
 }
 
 // Calibrate returns the method with the least noise that meets the budget on images of that kind,

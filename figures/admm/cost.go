@@ -71,15 +71,13 @@ var confused = kit.Null("compositions in each other's places", costOf,
 func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 	cells := v.Cells
 	alpha := cells[0].Params.Alpha
-	degrees := kit.Runs(cells, func(c lab.Result[CostParams, CostOut]) int { return c.Params.Degree })
-	line := func(l style.Line, of []lab.Result[CostParams, CostOut], y func(CostOut) float64) style.Line {
-		return kit.Line(l, of, func(c lab.Result[CostParams, CostOut]) (float64, float64) {
+	degrees := kit.Runs(cells, func(c costCell) int { return c.Params.Degree })
+	line := func(l style.Line, of []costCell, y func(CostOut) float64) style.Line {
+		return kit.Line(l, of, func(c costCell) (float64, float64) {
 			return float64(c.Params.Rounds), y(c.Value)
 		})
 	}
-	plot := style.Plot{X: style.Axis{Label: "rounds", Log: true},
-		Y: style.Axis{Label: "ε of all rounds at δ = 1e-6", Log: true}}
-	plot.Items = append(plot.Items,
+	plot := kit.LogLog("", "rounds", "ε of all rounds at δ = 1e-6", 0,
 		line(style.Line{Name: "basic: the sum"}, degrees[0], func(o CostOut) float64 { return o.Basic }),
 		line(style.Line{Name: fmt.Sprintf("optimal for ε = %g a round", alpha), Series: 1}, degrees[0],
 			func(o CostOut) float64 { return o.Optimal }))
@@ -87,28 +85,21 @@ func drawCost(v lab.View[CostParams, CostOut]) (lab.Exhibit, error) {
 		l := style.Line{Name: fmt.Sprintf("norm noise, %d edges", same[0].Params.Degree), Series: 2 + i, Marks: true}
 		plot.Items = append(plot.Items, line(l, same, func(o CostOut) float64 { return o.Numerical }))
 	}
-	table := lab.Table{
-		Name: "epsilon", Caption: fmt.Sprintf("ε at δ = 1e-6 of rounds with α_p = %g each.", alpha),
-		Header: []string{"edges", "rounds", "basic", "optimal", "numerical", "which is"},
-	}
+	table := kit.Table("epsilon", fmt.Sprintf("ε at δ = 1e-6 of rounds with α_p = %g each.", alpha),
+		"edges | rounds | basic | optimal | numerical | which is")
 	for _, c := range cells {
 		v := c.Value
-		table.Rows = append(table.Rows, []string{fmt.Sprint(c.Params.Degree), fmt.Sprint(c.Params.Rounds),
-			fmt.Sprintf("%.4g", v.Basic), fmt.Sprintf("%.4g", v.Optimal), fmt.Sprintf("%.4g", v.Numerical),
-			v.NumericalKind + ", by " + v.Accountant})
+		table.Rows = append(table.Rows, kit.Row("%v | %v | %.4g | %.4g | %.4g | %s", c.Params.Degree, c.Params.Rounds,
+			v.Basic, v.Optimal, v.Numerical, v.NumericalKind+", by "+v.Accountant))
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("ε of many rounds with α_p = %g each, for one parameter of one node, "+
-				"at δ = 1e-6.", alpha),
-			Drawing: style.Figure{Body: plot, Badge: v.Badge(fmt.Sprintf("%d numbers of rounds", len(degrees[0])))},
-		}},
+		Pictures: kit.Column(plot, v.Badge(fmt.Sprintf("%d numbers of rounds", len(degrees[0]))),
+			fmt.Sprintf("ε of many rounds with α_p = %g each, for one parameter of one node, at δ = 1e-6.", alpha)),
 		Tables: []lab.Table{table},
 		Notes: []string{"Basic and optimal are upper bounds for this noise; optimal is exact for mechanisms of " +
 			"which no more than α_p is known (Kairouz, Oh, Viswanath 2015). The numerical composition is of the " +
-			"norm noise " +
-			"itself; its dominating pair is proved in every dimension (account.Account.Numerical has the proof), " +
-			"and the table says whether the number for it is exact or an upper bound.", privacyNote},
+			"norm noise itself; its dominating pair is proved in every dimension (account.Account.Numerical has the " +
+			"proof), and the table says whether the number for it is exact or an upper bound.", privacyNote},
 	}, nil
 }
 
@@ -119,44 +110,17 @@ func claimCost(view lab.View[CostParams, CostOut]) ([]lab.Claim, error) {
 		disorder = max(disorder, v.Numerical/v.Optimal, v.Optimal/v.Basic)
 		if c.Params.Rounds == 100 && c.Params.Degree == sources {
 			out = append(out,
-				lab.Claim{
-					What:   "numerical ε of 100 rounds on 4 edges",
-					Source: "notes to the paper",
-					Got:    v.Numerical,
-					Want:   2.23,
-					AbsTol: .01,
-					Why:    "printed to three digits",
-					Null:   confused,
-				},
-				lab.Claim{
-					What:   "optimal ε of 100 rounds",
-					Source: "notes to the paper",
-					Got:    v.Optimal,
-					Want:   4.78,
-					AbsTol: .01,
-					Why:    "printed to three digits",
-					Null:   confused,
-				},
-				lab.Claim{
-					What:   "basic ε of 100 rounds",
-					Source: "notes to the paper",
-					Got:    v.Basic,
-					Want:   10,
-					RelTol: 1e-12,
-					Why:    "a sum",
-					Null:   confused,
-				})
+				kit.Near("numerical ε of 100 rounds on 4 edges", "notes to the paper", v.Numerical, 2.23, .01,
+					"printed to three digits", confused),
+				kit.Near("optimal ε of 100 rounds", "notes to the paper", v.Optimal, 4.78, .01,
+					"printed to three digits", confused),
+				kit.Near("basic ε of 100 rounds", "notes to the paper", v.Basic, 10, 1e-11, "a sum", confused))
 		}
 	}
-	return append(out, lab.Claim{
-		What:     "largest of numerical over optimal and optimal over basic",
-		Source:   "each knows more than the next",
-		Got:      disorder,
-		Relation: lab.AtMost,
-		Want:     1,
-		AbsTol:   1e-3,
-		Why:      "upper bounds, rounded up by different accountants",
-		Null:     confused,
-		Law:      true,
-	}), nil
+	return append(out, kit.Law(kit.AtMostWithin("largest of numerical over optimal and optimal over basic",
+		"each knows more than the next", disorder, 1, 1e-3, "upper bounds, rounded up by different accountants",
+		confused))), nil
 }
+
+// costCell is a finished cell.
+type costCell = lab.Result[CostParams, CostOut]

@@ -23,9 +23,8 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 		Title: "What an eavesdropper learns",
 		Shows: "Who hears all messages and knows bounds and rules fits the utility parameters to them. Without " +
 			"noise most are found; the rest leave no trace, because their edges carry nothing. Strong noise takes " +
-			"the error to that " +
-			"of guessing, and the more rounds are heard the stronger it must be. Moderate noise can tell more than " +
-			"none: it makes silent edges speak.",
+			"the error to that of guessing, and the more rounds are heard the stronger it must be. Moderate noise " +
+			"can tell more than none: it makes silent edges speak.",
 		Sizes: kit.Sizes("the paper's network, %v values of α_p, %v rounds, %v %v", kit.Per{4, 9, 9, 9},
 			kit.Per{60, 200, 200, 200}, kit.Per{1, 3, 20, 20}, kit.Per{"repeat", "repeats", "repeats", "repeats"}),
 		Seconds:    kit.ByPreset(.8, 11, 70, 70),
@@ -93,7 +92,7 @@ func attack(p admm.Problem, r *eavesdrop.Record, zeta float64) (mse, right float
 func spyGrid(set lab.Setting) (out []SpyParams) {
 	many := []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000}
 	rounds := roundsOf(set.Preset)
-	for _, a := range lab.Pick(set.Preset, []float64{0, 1, 30, 1000}, many, many, many) {
+	for _, a := range kit.Smoke(set.Preset, []float64{0, 1, 30, 1000}, many) {
 		for i := range lab.Pick(set.Preset, 1, 3, 20, 20) {
 			if a > 0 || i == 0 {
 				out = append(out, SpyParams{Alpha: a, Rounds: rounds, Heard: []int{1, 10, rounds}, Repeat: i})
@@ -111,12 +110,11 @@ var guessing = kit.Null("guessing", spyOf, func(_ SpyParams, v *SpyOut) {
 })
 
 // thinNoise is the null of noise that hides nothing: every run tells what the first tells, which has no noise.
-var thinNoise = lab.Null{Name: "noise that hides nothing",
-	Spoil: []lab.Spoiler{lab.Spoil(spyOf, func(cells []lab.Result[SpyParams, SpyOut]) {
-		for i := range cells {
-			cells[i].Value = cells[0].Value
-		}
-	})}}
+var thinNoise = kit.NullOf("noise that hides nothing", spyOf, func(cells []spyCell) {
+	for i := range cells {
+		cells[i].Value = cells[0].Value
+	}
+})
 
 // spied is one point: root mean squares over the repeats, for each number of rounds heard.
 type spied struct {
@@ -126,8 +124,8 @@ type spied struct {
 }
 
 // spiedPoints are the points by α_p, in the order of the grid.
-func spiedPoints(all []lab.Result[SpyParams, SpyOut]) (out []spied) {
-	for _, cells := range kit.Runs(all, func(c lab.Result[SpyParams, SpyOut]) float64 { return c.Params.Alpha }) {
+func spiedPoints(all []spyCell) (out []spied) {
+	for _, cells := range kit.Runs(all, func(c spyCell) float64 { return c.Params.Alpha }) {
 		x := spied{alpha: cells[0].Params.Alpha, repeats: len(cells)}
 		for h := range cells[0].Params.Heard {
 			mean := func(of func(SpyOut) float64) float64 {
@@ -147,15 +145,14 @@ func spiedPoints(all []lab.Result[SpyParams, SpyOut]) (out []spied) {
 func drawEavesdropper(v lab.View[SpyParams, SpyOut]) (lab.Exhibit, error) {
 	points, heard := spiedPoints(v.Cells), v.Cells[0].Params.Heard
 	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
-	errors := style.Plot{X: axis, Y: style.Axis{Label: "root mean squared error", Min: 0,
-		Max: 1.1 * points[0].guess[0]}, Aspect: 1}
-	right := style.Plot{X: axis, Y: style.Axis{Label: "parameters found", Min: 0, Max: 1}, Aspect: 1}
+	errors := style.Plot{X: axis, Y: style.Axis{Label: "root mean squared error", Max: 1.1 * points[0].guess[0]},
+		Aspect: 1}
+	right := style.Plot{X: axis, Y: style.Axis{Label: "parameters found", Max: 1}, Aspect: 1}
 	errors.Items = append(errors.Items, style.Rule{At: points[0].guess[0], Label: "guessing 3"})
 	right.Items = append(right.Items, style.Rule{At: .2, Label: "guessing"})
-	table := lab.Table{Name: "errors",
-		Caption: "Root mean squared error of the estimated parameters (uniform integers 1..5), and the part that " +
-			"is right when rounded.",
-		Header: []string{"α_p", "rounds heard", "least squares", "likeliest", "right"}}
+	table := kit.Table("errors",
+		"Root mean squared error of the estimated parameters (uniform integers 1..5), and the part that is right "+
+			"when rounded.", "α_p | rounds heard | least squares | likeliest | right")
 	for h, rounds := range heard {
 		name := map[bool]string{true: "1 round heard", false: fmt.Sprintf("%d rounds", rounds)}[rounds == 1]
 		e, r := style.Line{Name: name, Series: h, Marks: true}, style.Line{Name: name, Series: h, Marks: true}
@@ -164,8 +161,8 @@ func drawEavesdropper(v lab.View[SpyParams, SpyOut]) (lab.Exhibit, error) {
 				e.X, e.Y = append(e.X, x.alpha), append(e.Y, x.likely[h])
 				r.X, r.Y = append(r.X, x.alpha), append(r.Y, x.right[h])
 			}
-			table.Rows = append(table.Rows, []string{alphaText(x.alpha), fmt.Sprint(rounds),
-				fmt.Sprintf("%.3f", x.squares[h]), fmt.Sprintf("%.3f", x.likely[h]), fmt.Sprintf("%.3f", x.right[h])})
+			table.Rows = append(table.Rows, kit.Row("%s | %v | %.3f | %.3f | %.3f", alphaText(x.alpha), rounds,
+				x.squares[h], x.likely[h], x.right[h]))
 		}
 		errors.Items, right.Items = append(errors.Items, e), append(right.Items, r)
 	}
@@ -194,10 +191,10 @@ func louderThanSilence(points []spied, rounds int) string {
 	}
 	return fmt.Sprintf(
 		" Moderate noise does not protect, and tells more than none: after %d rounds the error is %.2f at α_p = %g "+
-			"and %.2f without noise. Without noise the run settles: edges that carry nothing keep silent about their "+
-			"parameters, and later rounds repeat what was said. Noise keeps prices and amounts moving, so that each "+
-			"edge carries something now and then and each round says something new, and over many rounds what it "+
-			"hides averages out.",
+			"and %.2f without noise. Without noise the run settles: edges that carry nothing keep silent about "+
+			"their parameters, and later rounds repeat what was said. Noise keeps prices and amounts moving, so "+
+			"that each edge carries something now and then and each round says something new, and over many rounds "+
+			"what it hides averages out.",
 		rounds, best.likely[last], best.alpha, points[0].likely[last])
 }
 
@@ -212,19 +209,14 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 		return nil, fmt.Errorf("claims are about α_p of 1 and 1000: %w", store.ErrMissing)
 	}
 	return []lab.Claim{
-		kit.AtLeast("parameters found without noise, of all", "section III-A: the adversary can "+
-			"infer the parameters", points[0].right[last], .5, "those of edges that never carry "+
-			"anything leave no trace", guessing),
-		{
-			What:   "error at α_p = 1 over guessing",
-			Source: "Theorem 1: little noise is not to be told from much",
-			Got:    at[1].likely[last] / at[1].guess[last],
-			Want:   1,
-			AbsTol: .2,
-			Why:    "within a fifth of guessing",
-			Null:   thinNoise,
-		},
+		kit.AtLeast("parameters found without noise, of all", "section III-A: the adversary can infer the parameters",
+			points[0].right[last], .5, "those of edges that never carry anything leave no trace", guessing),
+		kit.Near("error at α_p = 1 over guessing", "Theorem 1: little noise is not to be told from much",
+			at[1].likely[last]/at[1].guess[last], 1, .2, "within a fifth of guessing", thinNoise),
 		kit.AtMost("error at α_p = 1000 over that at α_p = 1", "the noise is 1000 times smaller",
 			at[1000].likely[last]/at[1].likely[last], .8, "an effect that can be seen", guessing),
 	}, nil
 }
+
+// spyCell is a finished cell.
+type spyCell = lab.Result[SpyParams, SpyOut]

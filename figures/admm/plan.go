@@ -18,8 +18,8 @@ func Plan() lab.Study[RunParams, RunOut] {
 		Name:  "admm/fig2b",
 		Title: "What targets receive, with and without privacy",
 		Shows: "Without noise targets get all they ask for, as long as sources last. With noise at α_p = 10 the " +
-			"feasible plan leaves some of what sources have, and targets get less than they ask " +
-			"for, or the same from sources that suit them less.",
+			"feasible plan leaves some of what sources have, and targets get less than they ask for, or the same " +
+			"from sources that suit them less.",
 		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
 		Seconds:    kit.ByPreset(.1, .1, .1, .1),
 		Experiment: runOf,
@@ -36,12 +36,11 @@ func planGrid(set lab.Setting) []RunParams {
 }
 
 // freeNoise is the null of noise that takes nothing from targets and moves no utility.
-var freeNoise = lab.Null{Name: "noise without effect",
-	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []runCell) {
-		for i := range cells {
-			cells[i].Value.Served, cells[i].Value.Social = cells[0].Value.Served, cells[0].Value.Social
-		}
-	})}}
+var freeNoise = kit.NullOf("noise without effect", runOf, func(cells []runCell) {
+	for i := range cells {
+		cells[i].Value.Served, cells[i].Value.Social = cells[0].Value.Served, cells[0].Value.Social
+	}
+})
 
 // unprojected is the null of a noisy plan that is handed out as it is: amounts are off by the
 // noise, 1/ζ = ρ/α_p = 0.5 at α_p = 10.
@@ -70,7 +69,7 @@ func drawPlan(v runView) (lab.Exhibit, error) {
 		p := style.Plot{
 			Title:  alphaName(c.Params.Alpha),
 			X:      style.Axis{Label: "target"},
-			Y:      style.Axis{Min: 0, Max: 5.5},
+			Y:      style.Axis{Max: 5.5},
 			Aspect: .9,
 		}
 		if k == 0 {
@@ -97,11 +96,11 @@ func drawPlan(v runView) (lab.Exhibit, error) {
 		p.Items = append(p.Items, asked)
 		panels.Items = append(panels.Items, p)
 	}
-	table := lab.Table{Name: "targets", Caption: "What each target asks for at most and what it receives.",
-		Header: []string{"target", "asks for", "no noise", alphaText(cells[1].Params.Alpha)}}
+	table := kit.Table("targets", "What each target asks for at most and what it receives.",
+		"target | asks for | no noise | "+alphaText(cells[1].Params.Alpha))
 	for x := range targets {
-		table.Rows = append(table.Rows, []string{fmt.Sprint(x + 1), fmt.Sprintf("%.3f", plain.Asked[x]),
-			fmt.Sprintf("%.3f", plain.Served[x]), fmt.Sprintf("%.3f", noisy.Served[x])})
+		table.Rows = append(table.Rows, kit.Row("%v | %.3f | %.3f | %.3f", x+1, plain.Asked[x], plain.Served[x],
+			noisy.Served[x]))
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, roundsBadge(v),
@@ -121,20 +120,15 @@ func claimPlan(v runView) ([]lab.Claim, error) {
 		least = min(least, noisy.Served[x]/noisy.Asked[x])
 	}
 	return []lab.Claim{
-		{
-			What: "what all targets receive over what they ask for, or what sources have where that is less, " +
-				"without noise",
-			Source: "section IV: “target node 12 can request at most 5 units, and does so when privacy is not added”",
-			Got:    floats.Sum(plain.Served) / min(floats.Sum(plain.Asked), plain.Held),
-			Want:   1,
-			AbsTol: 1e-6,
-			Why:    "all utilities rise and all are joined, so nothing stays away; residuals 1e-8",
-			Null:   nothingCarried,
-		},
+		kit.Near("what all targets receive over what they ask for, or what sources have where that is less, without "+
+			"noise",
+			"section IV: “target node 12 can request at most 5 units, and does so when privacy is not added”",
+			floats.Sum(plain.Served)/min(floats.Sum(plain.Asked), plain.Held), 1, 1e-6,
+			"all utilities rise and all are joined, so nothing stays away; residuals 1e-8", nothingCarried),
 		kit.AtLeast("what all targets receive with noise over what they receive without",
 			"section IV: 4.2 units of 5 where noise is added",
-			floats.Sum(noisy.Served)/floats.Sum(plain.Served), .5, "the one target that the paper "+
-				"names keeps 84%; half leaves room for an α_p that is lost", nothingCarried),
+			floats.Sum(noisy.Served)/floats.Sum(plain.Served), .5, "the one target that the paper names keeps 84%; "+
+				"half leaves room for an α_p that is lost", nothingCarried),
 		kit.AtMost("the least that a target receives over what it asks for, with noise",
 			"section IV: “it only requests and receives 4.2 units” of 5", least, .95,
 			"a loss that can be seen, for some target; the paper's α_p is lost", freeNoise),

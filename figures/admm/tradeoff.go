@@ -36,23 +36,22 @@ func tradeGrid(set lab.Setting) []RunParams {
 	repeats := kit.Count(lab.Pick(p, 4, 20, 100, 100))
 	return lab.Grid(RunParams{Rounds: roundsOf(p)},
 		lab.Vary(func(p *RunParams, v float64) { p.Eta = v },
-			lab.Pick(p, []float64{1}, []float64{1, .3, 3}, []float64{1, .3, 3}, []float64{1, .3, 3})...),
+			kit.Smoke(p, []float64{1}, []float64{1, .3, 3})...),
 		lab.Vary(func(p *RunParams, v float64) { p.Alpha = v },
-			lab.Pick(p, []float64{1, 10, 100, 1000, 10000}, many, many, many)...),
+			kit.Smoke(p, []float64{1, 10, 100, 1000, 10000}, many)...),
 		lab.Vary(func(p *RunParams, v int) { p.Repeat = v }, repeats...))
 }
 
 // reversed is the null in which utility falls with α_p: the values of the largest α_p stand at the smallest.
-var reversed = lab.Null{Name: "values in reverse order",
-	Spoil: []lab.Spoiler{lab.Spoil(runOf, func(cells []runCell) {
-		alphas := 1
-		for alphas < len(cells) && cells[alphas].Params.Eta == cells[0].Params.Eta {
-			alphas++
-		}
-		for line := range slices.Chunk(cells, alphas) {
-			kit.Reverse(line)
-		}
-	})}}
+var reversed = kit.NullOf("values in reverse order", runOf, func(cells []runCell) {
+	alphas := 1
+	for alphas < len(cells) && cells[alphas].Params.Eta == cells[0].Params.Eta {
+		alphas++
+	}
+	for line := range slices.Chunk(cells, alphas) {
+		kit.Reverse(line)
+	}
+})
 
 // beyondBounds is the null of plans that promise a tenth more than there is.
 var beyondBounds = kit.Null("plans beyond their bounds", runOf, func(_ RunParams, v *RunOut) { v.Feasible *= 1.1 })
@@ -83,13 +82,12 @@ func trades(cells []runCell) (out [][]trade) {
 func drawTradeOff(v runView) (lab.Exhibit, error) {
 	lines := trades(v.Cells)
 	axis := style.Axis{Label: "privacy of a round α_{p}", Log: true}
-	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Min: 0, Max: 1.6}, Aspect: 1}
+	both := style.Plot{X: axis, Y: style.Axis{Label: "utility / optimum", Max: 1.6}, Aspect: 1}
 	etas := style.Plot{X: axis, Y: style.Axis{Label: "feasible utility / optimum", Min: .6, Max: 1.02}, Aspect: 1}
 	both.Items = append(both.Items, style.Rule{At: 1})
 	etas.Items = append(etas.Items, style.Rule{At: 1})
-	table := lab.Table{Name: "utility",
-		Caption: "Utility as a part of the optimum, mean ± standard deviation over the noise.",
-		Header:  []string{"η", "α_p", "last plan", "feasible plan"}}
+	table := kit.Table("utility", "Utility as a part of the optimum, mean ± standard deviation over the noise.",
+		"η | α_p | last plan | feasible plan")
 	for i, line := range lines {
 		last, feasible := style.Line{Name: "last plan (the paper's)", Series: 1},
 			style.Line{Name: "projected average", Series: 0, Marks: true}
@@ -99,8 +97,8 @@ func drawTradeOff(v runView) (lab.Exhibit, error) {
 			feasible.X, feasible.Y = append(feasible.X, t.alpha), append(feasible.Y, t.feasible)
 			feasible.Lo, feasible.Hi = append(feasible.Lo, t.feasible-t.feasibleSD),
 				append(feasible.Hi, t.feasible+t.feasibleSD)
-			table.Rows = append(table.Rows, []string{fmt.Sprint(t.eta), fmt.Sprint(t.alpha),
-				fmt.Sprintf("%.4f ± %.4f", t.last, t.lastSD), fmt.Sprintf("%.4f ± %.4f", t.feasible, t.feasibleSD)})
+			table.Rows = append(table.Rows, kit.Row("%v | %v | %.4f ± %.4f | %.4f ± %.4f", t.eta, t.alpha, t.last,
+				t.lastSD, t.feasible, t.feasibleSD))
 		}
 		if i == 0 {
 			both.Items = append(both.Items, last, feasible)
@@ -110,15 +108,14 @@ func drawTradeOff(v runView) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{both, etas}, Letters: true},
-			kit.Badge(v.Source, fmt.Sprintf("%d repeats", lines[0][0].repeats)),
+			kit.Badge(v.Source, "%d repeats", lines[0][0].repeats),
 			fmt.Sprintf(
-				"Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = %g, bands are one "+
-					"standard deviation over the noise; "+
-					"the last plan is shown as the paper shows it, as it is: noise can take it below 0 or beyond "+
-					"bounds, and so above the optimum; the average is projected onto the feasible plans; (b) the "+
-					"feasible plan for several η. The paper's η and ρ are lost; "+
-					"noise depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by "+
-					"a fifth.", v.Cells[0].Params.Rounds, lines[0][0].eta)),
+				"Figure 2(c): social utility against α_p after %d rounds, ρ = 5; (a) η = %g, bands are one standard "+
+					"deviation over the noise; the last plan is shown as the paper shows it, as it is: noise can "+
+					"take it below 0 or beyond bounds, and so above the optimum; the average is projected onto the "+
+					"feasible plans; (b) the feasible plan for several η. The paper's η and ρ are lost; noise "+
+					"depends on ηα_p/ρ, so that ρ = 4 (integers 1..5 differ by 4) shifts both panels left by a "+
+					"fifth.", v.Cells[0].Params.Rounds, lines[0][0].eta)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
 	}, nil
@@ -140,51 +137,21 @@ func claimTradeOff(v runView) ([]lab.Claim, error) {
 	}
 	n := math.Sqrt(float64(lines[0][0].repeats))
 	return []lab.Claim{
-		{
-			What:     "most by which utility falls from one α_p to the next larger",
-			Source:   "Figure 2(c): utility rises with α_p",
-			Got:      fall,
-			Relation: lab.AtMost,
-			Want:     0,
-			AbsTol:   4 * max(at[1].feasibleSD, at[10].feasibleSD) / n,
-			Why:      "four standard errors of the mean at the strongest noise",
-			Null:     reversed,
-		},
-		{
-			What:   "utility at α_p = 1000 over the optimum",
-			Source: "section IV: close to Algorithm 1",
-			Got:    at[1000].feasible,
-			Want:   1,
-			AbsTol: .01,
-			Why:    "close is taken as 1%",
-			Null:   reversed,
-		},
-		{
-			What:       "last plan at α_p = 1000 over the optimum",
-			Source:     "notes to the paper: 688.4 ± 1.4 of 688",
-			Got:        at[1000].last,
-			Want:       1,
-			AbsTol:     .01,
-			Why:        "a run of the reconstruction on another draw had 0.2%",
-			SkipReason: tooFew(v.Preset),
-			Null:       nothingCarried,
-		},
-		kit.AtMost("utility at α_p = 10 over the optimum, at most", "Figure 2(c): small α_p costs "+
-			"utility; notes: 616 of 688", at[10].feasible, .98, "a loss of at least 2%; a run of the "+
-			"reconstruction lost 10%", reversed),
+		kit.AtMostWithin("most by which utility falls from one α_p to the next larger",
+			"Figure 2(c): utility rises with α_p", fall, 0, 4*max(at[1].feasibleSD, at[10].feasibleSD)/n,
+			"four standard errors of the mean at the strongest noise", reversed),
+		kit.Near("utility at α_p = 1000 over the optimum", "section IV: close to Algorithm 1", at[1000].feasible, 1,
+			.01, "close is taken as 1%", reversed),
+		kit.NearUnless(tooFew(v.Preset), "last plan at α_p = 1000 over the optimum",
+			"notes to the paper: 688.4 ± 1.4 of 688", at[1000].last, 1, .01,
+			"a run of the reconstruction on another draw had 0.2%", nothingCarried),
+		kit.AtMost("utility at α_p = 10 over the optimum, at most", "Figure 2(c): small α_p costs utility; notes: "+
+			"616 of 688", at[10].feasible, .98, "a loss of at least 2%; a run of the reconstruction lost 10%",
+			reversed),
 		kit.AtMost("utility at α_p = 1 over that at 1000, at most", "Figure 2(c)",
 			at[1].feasible/at[1000].feasible, .9, "“useless” in the notes: more than a tenth is lost",
 			reversed),
-		{
-			What:     "the largest feasible utility over the optimum",
-			Source:   "optimality",
-			Got:      over,
-			Relation: lab.AtMost,
-			Want:     1,
-			AbsTol:   1e-9,
-			Why:      "rounding of the repaired plan",
-			Null:     beyondBounds,
-			Law:      true,
-		},
+		kit.Law(kit.AtMostWithin("the largest feasible utility over the optimum", "optimality", over, 1, 1e-9,
+			"rounding of the repaired plan", beyondBounds)),
 	}, nil
 }

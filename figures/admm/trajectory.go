@@ -19,8 +19,8 @@ func Trajectory() lab.Study[RunParams, RunOut] {
 		Name:  "admm/fig2a",
 		Title: "Social utility over rounds, with and without privacy",
 		Shows: "Algorithm 1 settles at the optimum of the linear program. Algorithm 2 oscillates about it, hardly " +
-			"at α_p = 1000 and wildly at α_p = 10; " +
-			"the average of the last rounds, projected, is a plan that can be carried out.",
+			"at α_p = 1000 and wildly at α_p = 10; the average of the last rounds, projected, is a plan that can be " +
+			"carried out.",
 		Sizes:      kit.Sizes("the paper's network, %v rounds", kit.Per{60, 200, 200, 200}),
 		Seconds:    kit.ByPreset(.3, .5, .5, .5),
 		Experiment: runOf,
@@ -33,7 +33,7 @@ func Trajectory() lab.Study[RunParams, RunOut] {
 // shownAlphas are Algorithm 1 and the α_p of Figure 2(a): the paper has 1000 and a small one, which is lost.
 var shownAlphas = []float64{0, 1000, 100, 10}
 
-func roundsOf(p lab.Preset) int { return lab.Pick(p, 60, 200, 200, 200) }
+func roundsOf(p lab.Preset) int { return kit.Smoke(p, 60, 200) }
 
 // roundsBadge marks runs that are shorter than the paper's.
 func roundsBadge(v runView) string {
@@ -83,10 +83,10 @@ func drawTrajectory(v runView) (lab.Exhibit, error) {
 		Series: 4,
 		Color:  style.DarkGrey,
 	}}
-	table := lab.Table{Name: "ends",
-		Caption: "Where each run ends: the utility of the last plan and of the feasible plan, that is the " +
-			"projection of the average over the last half of the rounds.",
-		Header: []string{"run", "last", "feasible", "optimum", "below %"}}
+	table := kit.Table("ends",
+		"Where each run ends: the utility of the last plan and of the feasible plan, that is the projection of the "+
+			"average over the last half of the rounds.",
+		"run | last | feasible | optimum | below %")
 	series := []int{0, 1, 4, 5} // colours that are far from each other and from the optimum's
 	order := make([]int, len(cells))
 	for i := range order { // the calm ones on top; the run without noise is dashed, so that what it covers is seen
@@ -113,17 +113,15 @@ func drawTrajectory(v runView) (lab.Exhibit, error) {
 	near.Items = append(near.Items, items[2:]...)
 	for _, c := range cells {
 		v := c.Value
-		table.Rows = append(table.Rows, []string{alphaText(c.Params.Alpha), fmt.Sprintf("%.2f", v.Last),
-			fmt.Sprintf("%.2f", v.Feasible), fmt.Sprintf("%.2f", v.Optimum),
-			fmt.Sprintf("%.3g", 100*(v.Optimum-v.Feasible)/v.Optimum)})
+		table.Rows = append(table.Rows, kit.Row("%s | %.2f | %.2f | %.2f | %.3g", alphaText(c.Params.Alpha), v.Last,
+			v.Feasible, v.Optimum, 100*(v.Optimum-v.Feasible)/v.Optimum))
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{whole, near}}, roundsBadge(v),
 			fmt.Sprintf(
 				"Figure 2(a): social utility of the plan after each round. Right: the same within 3%% of the "+
-					"optimum, without the strongest noise; "+
-					"η = %g, ρ = %d, %d sources and %d targets. The paper's small α_p is lost; two others stand "+
-					"for it.",
+					"optimum, without the strongest noise; η = %g, ρ = %d, %d sources and %d targets. The paper's "+
+					"small α_p is lost; two others stand for it.",
 				cells[0].Params.Eta, slope, sources, targets)),
 		Tables: []lab.Table{table},
 		Notes:  []string{privacyNote},
@@ -131,68 +129,33 @@ func drawTrajectory(v runView) (lab.Exhibit, error) {
 }
 
 // privacyNote stands wherever an α_p does.
-const privacyNote = "α_p is the ε of one round for one utility parameter of one node. All rounds together cost " +
-	"what the figure admm/cost says, up to the sum; bounds are not protected, several " +
-	"parameters cost more, and an α_p of hundreds protects nothing."
+const privacyNote = "α_p is the ε of one round for one utility parameter of one node. All rounds together cost what " +
+	"the figure admm/cost says, up to the sum; bounds are not protected, several parameters cost more, and an α_p " +
+	"of hundreds protects nothing."
 
 func claimTrajectory(view runView) ([]lab.Claim, error) {
 	plain, loud := view.Cells[0].Value, view.Cells[1].Value
 	null := nothingCarried
 	violation := lab.Most(view.Cells, func(c runCell) float64 { return c.Value.Violation })
 	return []lab.Claim{
-		{
-			What: "root mean square of utility about the optimum at α_p = 100, last half of the rounds, over " +
-				"that of the noise of one round",
-			Source: "Theorem 1: density ∝ exp(−ζ‖ξ‖), ζ = ηα_p/ρ",
-			Got:    view.Cells[2].Value.wobble() / view.Cells[2].Params.wobble(),
-			Want:   1,
-			AbsTol: .5,
-			Why: "prices carry a part " +
-				"of the noise into the next rounds: 1.1 to 1.3 here",
-			Null: freeNoise,
-		},
+		kit.Near("root mean square of utility about the optimum at α_p = 100, last half of the rounds, over that of "+
+			"the noise of one round", "Theorem 1: density ∝ exp(−ζ‖ξ‖), ζ = ηα_p/ρ",
+			view.Cells[2].Value.wobble()/view.Cells[2].Params.wobble(), 1, .5, "prices carry a part of the noise "+
+				"into the next rounds: 1.1 to 1.3 here", freeNoise),
 		kit.AtMost("most by which a feasible plan misses a bound", "post-processing", violation, 1e-6,
 			"residual 1e-8 of the projection, over plans of size 100", unprojected),
-		{
-			What:   "utility of Algorithm 1 over the optimum of the linear program",
-			Source: "section II-B: ADMM converges to the solution of (1)",
-			Got:    plain.Feasible / plain.Optimum,
-			Want:   1,
-			AbsTol: 1e-6,
-			Why:    "residuals are asked to be 1e-8",
-			Null:   null,
-		},
-		{
-			What:     "what the optimum of the linear program may be wrong by, relative",
-			Source:   "duality",
-			Got:      plain.Gap / plain.Optimum,
-			Relation: lab.AtMost,
-			Want:     1e-9,
-			Why:      "a certificate in float64",
-			Null:     null,
-			Law:      true,
-		},
+		kit.Near("utility of Algorithm 1 over the optimum of the linear program",
+			"section II-B: ADMM converges to the solution of (1)", plain.Feasible/plain.Optimum, 1, 1e-6,
+			"residuals are asked to be 1e-8", null),
+		kit.Law(kit.AtMost("what the optimum of the linear program may be wrong by, relative", "duality",
+			plain.Gap/plain.Optimum, 1e-9, "a certificate in float64", null)),
 		kit.AtMost("round from which on Algorithm 1 stays within 1% of the optimum", "Figure 2(a)",
 			plain.within(.01), 100, "the paper's axis is lost; other draws take from 19 to 64 rounds",
 			null),
-		{
-			What:   "utility at α_p = 1000 over the optimum",
-			Source: "section IV: “when α is large, the social utility is close to the one returned by Algorithm 1”",
-			Got:    loud.Feasible / loud.Optimum,
-			Want:   1,
-			AbsTol: .01,
-			Why:    "close is taken as 1%",
-			Null:   null,
-		},
-		{
-			What:       "utility of the last plan at α_p = 1000 over the optimum",
-			Source:     "Figure 2(a): converges approximately",
-			Got:        loud.Last / loud.Optimum,
-			Want:       1,
-			AbsTol:     .01,
-			Why:        "close is taken as 1%",
-			SkipReason: tooFew(view.Preset),
-			Null:       null,
-		},
+		kit.Near("utility at α_p = 1000 over the optimum",
+			"section IV: “when α is large, the social utility is close to the one returned by Algorithm 1”",
+			loud.Feasible/loud.Optimum, 1, .01, "close is taken as 1%", null),
+		kit.NearUnless(tooFew(view.Preset), "utility of the last plan at α_p = 1000 over the optimum",
+			"Figure 2(a): converges approximately", loud.Last/loud.Optimum, 1, .01, "close is taken as 1%", null),
 	}, nil
 }

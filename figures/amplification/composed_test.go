@@ -87,11 +87,8 @@ func TestComposedLaws(t *testing.T) {
 
 // What is called negligible has a δ below the bound given for it.
 func TestNegligible(t *testing.T) {
-	branches, err := dp.Branches(dp.Repeat{Times: 300, Event: Mechanism{"gaussian", 5, .001}.event()},
-		dp.Relation{Group: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	branches := must.Get(dp.Branches(dp.Repeat{Times: 300, Event: Mechanism{"gaussian", 5, .001}.event()},
+		dp.Relation{Group: 4}))
 	all := []float64{.05, .2, .5, 1}
 	if testing.Short() {
 		all = all[2:3]
@@ -151,11 +148,8 @@ func TestAllowed(t *testing.T) {
 		steps int
 		keeps bool
 	}{{got.Steps, true}, {got.Steps + 1, false}} {
-		g, err := dp.EpsilonBy(context.Background(), dp.Best{}, dp.Repeat{Times: c.steps, Event: p.Setting.event()},
-			dp.Relation{Group: p.Group}, b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must.Get(dp.EpsilonBy(context.Background(), dp.Best{},
+			dp.Repeat{Times: c.steps, Event: p.Setting.event()}, dp.Relation{Group: p.Group}, b))
 		if (g.Epsilon <= p.Eps) != c.keeps {
 			t.Errorf("%d steps: ε = %v, budget %v", c.steps, g.Epsilon, p.Eps)
 		}

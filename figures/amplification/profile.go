@@ -90,13 +90,12 @@ var (
 
 const (
 	gap = "One group record or several in a batch is not the same: the specific bound (full lines) knows it, the " +
-		"mechanism-agnostic bound (dashed) " +
-		"only knows whether there is any. They agree for K = 1 and part for larger groups."
-	noGap = "For randomised response all batches that hold a group record look alike, " +
-		"so the two bounds agree for every K: the dashed lines lie on the full ones."
+		"mechanism-agnostic bound (dashed) only knows whether there is any. They agree for K = 1 and part for " +
+		"larger groups."
+	noGap = "For randomised response all batches that hold a group record look alike, so the two bounds agree for " +
+		"every K: the dashed lines lie on the full ones."
 	afterwards = "The specific bound (full lines) against group privacy applied to the tight bound for one record " +
-		"(dashed), which is far above it for " +
-		"large groups, and is cut at 1."
+		"(dashed), which is far above it for large groups, and is cut at 1."
 )
 
 const profileSmoke, profileQuick, profilePaper = 25, 61, 121
@@ -210,26 +209,25 @@ func scale(list []float64, by float64) []float64 {
 
 func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit, error) {
 	parts := kit.Runs(v.Cells, func(c profileCell) Mechanism { return c.Params.Setting })
-	table := lab.Table{Name: "delta", Caption: "δ at ε = 1.",
-		Header: []string{"setting", "K", "specific", string(f.against), "removed in the worst split"}}
+	table := kit.Table("delta", "δ at ε = 1.",
+		"setting | K | specific | "+string(f.against)+" | removed in the worst split")
 	groups := kit.Each(parts[0], func(c profileCell) int { return c.Params.Group })
 	panels := sheet(style.Panels{Columns: min(3, len(parts)), ShareY: true, Letters: len(parts) > 1}, parts,
 		func(cells []profileCell) style.Plot {
 			at, eps := cells[0].Params.Setting, cells[0].Params.Eps
 			plot := style.Plot{
 				Title:  at.String(),
-				X:      style.Axis{Label: "ε", Min: 0, Max: slices.Max(eps)},
-				Y:      style.Axis{Label: "δ(ε)", Min: 0, Max: 1},
+				X:      style.Axis{Label: "ε", Max: slices.Max(eps)},
+				Y:      style.Axis{Label: "δ(ε)", Max: 1},
 				Aspect: .75,
 			}
 			for k, c := range cells {
 				plot.Items = append(plot.Items, curve(k, dashed, c.Params.Eps, exps(c.Value.baseline(f.against))),
 					curve(k, full, c.Params.Eps, exps(c.Value.Specific)))
 				if one := slices.Index(c.Params.Eps, 1); one >= 0 {
-					table.Rows = append(table.Rows, []string{at.String(), fmt.Sprint(c.Params.Group),
-						fmt.Sprintf("%.4g", math.Exp(c.Value.Specific[one])),
-						fmt.Sprintf("%.4g", math.Exp(c.Value.baseline(f.against)[one])),
-						fmt.Sprint(c.Value.Removed[one])})
+					table.Rows = append(table.Rows, kit.Row("%s | %v | %.4g | %.4g | %v", at, c.Params.Group,
+						math.Exp(c.Value.Specific[one]), math.Exp(c.Value.baseline(f.against)[one]),
+						c.Value.Removed[one]))
 				}
 			}
 			return plot
@@ -239,12 +237,10 @@ func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit,
 		tables = []lab.Table{table}
 	}
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf(
+		Pictures: pictured(panels, kit.Badge(v.Source, "%d values of ε", len(v.Cells[0].Params.Eps)),
+			fmt.Sprintf(
 				"Privacy profile of one step for a group of K records, Poisson sampling: specific (full lines) "+
-					"against %s (dashed).", f.against),
-			Drawing: ofWidth(panels, kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(v.Cells[0].Params.Eps)))),
-		}},
+					"against %s (dashed).", f.against)),
 		Tables: tables,
 		Notes:  profileNotes(f.against),
 	}, nil
@@ -253,19 +249,17 @@ func (f profileFigure) draw(v lab.View[ProfileParams, ProfileOut]) (lab.Exhibit,
 func profileNotes(a against) []string {
 	notes :=
 		[]string{"Specific: the largest δ(ε) over all splits of the group into inserted and removed records (SSKG, " +
-			"Theorems 3.7, 3.8 and M.2). It is tight; " +
-			"numbers are exact to 1e-12."}
+			"Theorems 3.7, 3.8 and M.2). It is tight; numbers are exact to 1e-12."}
 	if a == postHoc {
 		return append(notes,
 			"Post-hoc: δ_K(ε) = δ₁(ε/K) Σ_{k<K} e^{kε/K} of the exact δ₁ (SSKG, C.1.4), an upper bound, cut at 1. "+
-				"For one step it is computed from one record "+
-				"and so without the defect of the composed baseline in Figures 6 and 18 to 21.")
+				"For one step it is computed from one record and so without the defect of the composed baseline in "+
+				"Figures 6 and 18 to 21.")
 	}
 	return append(notes,
-		"Agnostic: δ(ε) = Σ_k Bin(k|K, r) δ_k(ε₀), e^ε = 1 + p₀(e^ε₀ − 1), p₀ = 1 − (1 − r)^K, with the exact "+
-			"group profiles δ_k of the mechanism "+
-			"(Balle, Barthe, Gaboardi 2018; SSKG, section 3.2). An upper bound, tight for the worst mechanism with "+
-			"these profiles.")
+		"Agnostic: δ(ε) = Σ_k Bin(k|K, r) δ_k(ε₀), e^ε = 1 + p₀(e^ε₀ − 1), p₀ = 1 − (1 − r)^K, with the exact group "+
+			"profiles δ_k of the mechanism (Balle, Barthe, Gaboardi 2018; SSKG, section 3.2). An upper bound, tight "+
+			"for the worst mechanism with these profiles.")
 }
 
 // reference is a value of ../shared/refs/dp/figures_adp.json, computed there with 40 digits.
@@ -313,43 +307,16 @@ func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Clai
 		theorem = "SSKG, section 4: the specific bound is tight, the post-hoc one valid"
 	}
 	laws := []lab.Claim{
-		{
-			What:     "log of specific over " + string(f.against) + " δ, the largest over all curves",
-			Source:   theorem,
-			Got:      above,
-			Relation: lab.AtMost,
-			Want:     0,
-			AbsTol:   1e-11,
-			Why:      exactly,
-			Null:     slightlyOff,
-			Law:      true,
-		},
-		{
-			What:     "K = 1: the largest difference of log δ between the two bounds",
-			Source:   "SSKG, section 3.2: identical for K = 1",
-			Got:      single,
-			Relation: lab.AtMost,
-			Want:     0,
-			AbsTol:   1e-11,
-			Why:      exactly,
-			Null:     slightlyOff,
-			Law:      true,
-		},
+		kit.Law(kit.AtMostWithin("log of specific over "+string(f.against)+" δ, the largest over all curves",
+			theorem, above, 0, 1e-11, exactly, slightlyOff)),
+		kit.Law(kit.AtMostWithin("K = 1: the largest difference of log δ between the two bounds",
+			"SSKG, section 3.2: identical for K = 1", single, 0, 1e-11, exactly, slightlyOff)),
 	}
 	if f.against == agnostic && f.settings[0].Kind == "response" {
 		return slices.Concat(laws, []lab.Claim{
-			{
-				What: "all K: the largest difference of log δ between the two bounds",
-				Source: "../shared/refs/dp/figures_adp.json; the batch matters only through whether it holds a " +
-					"group record",
-				Got:      equal,
-				Relation: lab.AtMost,
-				Want:     0,
-				AbsTol:   1e-11,
-				Why:      exactly,
-				Null:     slightlyOff,
-				Law:      true,
-			},
+			kit.Law(kit.AtMostWithin("all K: the largest difference of log δ between the two bounds",
+				"../shared/refs/dp/figures_adp.json; the batch matters only through whether it holds a group record",
+				equal, 0, 1e-11, exactly, slightlyOff)),
 		}, out), nil
 	}
 	laws = append(laws, kit.AtLeast(
@@ -373,24 +340,10 @@ func (f profileFigure) referenceClaims(c profileCell) (out []lab.Claim) {
 			want = r.postHoc
 		}
 		out = append(out,
-			lab.Claim{
-				What:   "specific " + what,
-				Source: source,
-				Got:    math.Exp(c.Value.Specific[i]),
-				Want:   r.specific,
-				RelTol: 1e-12,
-				Why:    why,
-				Null:   slightlyOff,
-			},
-			lab.Claim{
-				What:   string(f.against) + " " + what,
-				Source: source,
-				Got:    math.Exp(c.Value.baseline(f.against)[i]),
-				Want:   want,
-				RelTol: 1e-12,
-				Why:    why,
-				Null:   slightlyOff,
-			})
+			kit.Near("specific "+what, source, math.Exp(c.Value.Specific[i]), r.specific, 1e-12*r.specific, why,
+				slightlyOff),
+			kit.Near(string(f.against)+" "+what, source, math.Exp(c.Value.baseline(f.against)[i]), want,
+				1e-12*want, why, slightlyOff))
 	}
 	return out
 }

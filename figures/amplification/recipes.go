@@ -218,21 +218,18 @@ func recipeRows(v recipeView) []recipeRow {
 }
 
 func drawRecipes(v recipeView) (lab.Exhibit, error) {
-	table := lab.Table{
-		Name: "recipes",
-		Caption: "Accuracy on MNIST's test images, mean ± standard deviation over seeds, and CPU seconds of a " +
-			"training with its features; published numbers below.",
-		Header: []string{"learns by", "ε", "images", "steps", "σ", "accuracy (%)", "seeds", "CPU s"},
-	}
+	table := kit.Table("recipes",
+		"Accuracy on MNIST's test images, mean ± standard deviation over seeds, and CPU seconds of a training with "+
+			"its features; published numbers below.",
+		"learns by | ε | images | steps | σ | accuracy (%) | seeds | CPU s")
 	var steps []string
 	plot := style.Plot{
 		X: style.Axis{Label: "CPU seconds of a training", Log: true},
 		Y: style.Axis{Label: "accuracy on test digits", Unit: "%"},
 	}
 	for i, r := range recipeRows(v) {
-		table.Rows = append(table.Rows, []string{r.p.learntBy(), fmt.Sprintf("%g", r.p.Epsilon), grouped(r.p.Train),
-			grouped(r.p.Steps), fmt.Sprintf("%.3g", r.noise), fmt.Sprintf("%.2f ± %.2f", r.mean, r.deviation),
-			fmt.Sprint(r.seeds), fmt.Sprintf("%.0f", r.seconds)})
+		table.Rows = append(table.Rows, kit.Row("%s | %g | %s | %s | %.3g | %.2f ± %.2f | %v | %.0f", r.p.learntBy(),
+			r.p.Epsilon, grouped(r.p.Train), grouped(r.p.Steps), r.noise, r.mean, r.deviation, r.seeds, r.seconds))
 		steps = append(steps, grouped(r.p.Steps))
 		plot.Items = append(plot.Items, style.Points{
 			Name:   r.p.learntBy(),
@@ -253,11 +250,10 @@ func drawRecipes(v recipeView) (lab.Exhibit, error) {
 		Pictures: kit.Wide(plot, v.Badge(sizes, sample.Note(p.Data, "mnist")),
 			"Points: here. Lines: published, on 60,000 digits at ε = 3."),
 		Tables: []lab.Table{table},
-		Notes: []string{"Settings of the linear layer were chosen on training images held out, those of " +
-			"the CNN are published. Features have groups of three channels standardised, image by image, as Tramèr " +
-			"and " +
-			"Boneh's; the transform has means over windows for a Gaussian. CPU seconds are the process's while the " +
-			"training ran, so that they count too much where others ran beside it."},
+		Notes: []string{"Settings of the linear layer were chosen on training images held out, those of the CNN are " +
+			"published. Features have groups of three channels standardised, image by image, as Tramèr and Boneh's; " +
+			"the transform has means over windows for a Gaussian. CPU seconds are the process's while the training " +
+			"ran, so that they count too much where others ran beside it."},
 	}, nil
 }
 
@@ -274,33 +270,15 @@ func claimRecipes(v recipeView) (out []lab.Claim, err error) {
 		sample.Note(v.Cells[0].Params.Data, "mnist"), sample.Note(v.Cells[0].Params.Data, "mnist"))
 	for _, r := range recipeRows(v) {
 		want := map[string]float64{"pixels": 98, "scattering": 98.3}[r.p.Features]
-		out = append(out, lab.Claim{
-			What:       r.p.learntBy() + ": accuracy at ε = 3, in percent, at least",
-			Source:     "the project's goal",
-			Got:        r.mean,
-			Relation:   lab.AtLeast,
-			Want:       want,
-			Why:        "a comparison",
-			SkipReason: fewer,
-			Null:       guessedDigits,
-		}, lab.Claim{
-			What:       r.p.learntBy() + ": accuracy, in percent, at least",
-			Source:     "it learns",
-			Got:        r.mean,
-			Relation:   lab.AtLeast,
-			Want:       80,
-			Why:        "four times the errors of a training on a sixth of the images",
-			SkipReason: lab.Pick(v.Preset, "500 digits and a few steps", "", "", ""),
-			Null:       guessedDigits,
-		}, lab.Claim{
-			What:   r.p.learntBy() + ": ε of the noise over that of the budget",
-			Source: "dp.Epsilon, which did not choose it",
-			Got:    r.epsilon() / r.p.Epsilon,
-			Want:   1,
-			AbsTol: 1e-3,
-			Why:    "a search to .1 % of ε or less",
-			Null:   quietDigits,
-		})
+		out = append(out,
+			kit.AtLeastUnless(fewer, r.p.learntBy()+": accuracy at ε = 3, in percent, at least",
+				"the project's goal", r.mean, want, "a comparison", guessedDigits),
+			kit.AtLeastUnless(kit.Smoke(v.Preset, "500 digits and a few steps", ""),
+				r.p.learntBy()+": accuracy, in percent, at least", "it learns", r.mean, 80,
+				"four times the errors of a training on a sixth of the images", guessedDigits),
+			kit.Near(r.p.learntBy()+": ε of the noise over that of the budget",
+				"dp.Epsilon, which did not choose it", r.epsilon()/r.p.Epsilon, 1, 1e-3,
+				"a search to .1 % of ε or less", quietDigits))
 	}
 	return out, nil
 }

@@ -129,8 +129,8 @@ func claimAtTwo(v renyiView) lab.Claim {
 				math.Log(c.Params.Setting.atTwo(c.Params.Group)))
 		})
 	return kit.AtMost("specific ρ(2) against its closed form, the largest |log ratio|",
-		"Σ_ij w_i w_j e^{ij/σ²}, w = Bin(K, r), all of the group removed; randomised response: "+
-			"SSKG, appendix M", off, .1, "a straight line between two orders, on logarithmic axes",
+		"Σ_ij w_i w_j e^{ij/σ²}, w = Bin(K, r), all of the group removed; randomised response: SSKG, appendix M", off,
+		.1, "a straight line between two orders, on logarithmic axes",
 		largeOrders)
 }
 
@@ -157,8 +157,8 @@ func renyiStudy(name string, base against) lab.Study[RenyiParams, RenyiOut] {
 		Name:  "amplification/" + name,
 		Title: "Rényi divergences of groups: specific against " + string(base),
 		Shows: "Gaussian mechanism on Poisson samples, ρ(α) of one step for groups of K. The specific bound (full " +
-			"lines) is below the " + string(base) +
-			" one (dashed), by orders of magnitude where the order is large and the mechanism private.",
+			"lines) is below the " + string(base) + " one (dashed), by orders of magnitude where the order is large " +
+			"and the mechanism private.",
 		Sizes:      kit.Sizes("%v orders a curve, K = 1 to 8", kit.Per{renyiSmoke, renyiQuick, renyiPaper, renyiPaper}),
 		Seconds:    seconds(.5, 3, 5),
 		Experiment: renyiOf,
@@ -169,22 +169,16 @@ func renyiStudy(name string, base against) lab.Study[RenyiParams, RenyiOut] {
 }
 
 // tenfold is the null of a post-hoc bound that is never close.
-var tenfold = lab.Null{Name: "post-hoc ten times as large",
-	Spoil: []lab.Spoiler{lab.Spoil(renyiOf, func(cells []renyiCell) {
-		for i := 1; i < len(cells); i += 2 {
-			cells[i].Value.Rho = scale(cells[i].Value.Rho, 10)
-		}
-	})}}
+var tenfold = kit.NullOf("post-hoc ten times as large", renyiOf, func(cells []renyiCell) {
+	for i := 1; i < len(cells); i += 2 {
+		cells[i].Value.Rho = scale(cells[i].Value.Rho, 10)
+	}
+})
 
 func drawRenyi(v renyiView, base against) (lab.Exhibit, error) {
 	panels := sheet(style.Panels{Columns: 2, Letters: true}, kit.Runs(v.Cells, settingOf),
 		func(got []renyiCell) style.Plot {
-			p := style.Plot{
-				Title:  got[0].Params.Setting.String(),
-				X:      style.Axis{Label: "order α", Log: true},
-				Y:      style.Axis{Label: "ρ(α)", Log: true},
-				Aspect: .55,
-			}
+			p := kit.LogLog(got[0].Params.Setting.String(), "order α", "ρ(α)", .55)
 			for k := 0; k < len(got); k += 2 {
 				p.Items = append(p.Items, curve(k/2, dashed, got[k+1].Value.Order, got[k+1].Value.Rho),
 					curve(k/2, full, got[k].Value.Order, got[k].Value.Rho))
@@ -193,7 +187,7 @@ func drawRenyi(v renyiView, base against) (lab.Exhibit, error) {
 		}, groupKey(renyiGroups(v.Cells), dashKey("specific (exact)", full),
 			dashKey(string(base)+" (upper bound)", dashed))...)
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, kit.Badge(v.Source, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
+		Pictures: kit.Wide(panels, kit.Badge(v.Source, "%d orders", v.Cells[0].Params.N),
 			fmt.Sprintf(
 				"Rényi divergence of one step for a group of K records, Poisson sampling: specific (full lines) "+
 					"against %s (dashed).", base)),
@@ -221,28 +215,10 @@ func claimRenyi(v renyiView, base against) []lab.Claim {
 		}
 	}
 	claims := []lab.Claim{
-		{
-			What:     "specific over " + string(base) + " ρ(α), the largest over all curves",
-			Source:   "SSKG, Theorem 3.8 is tight",
-			Got:      above,
-			Relation: lab.AtMost,
-			Want:     1,
-			AbsTol:   1e-9,
-			Why:      "quadrature adds its error bound to both",
-			Null:     slightlyOff,
-			Law:      true,
-		},
-		{
-			What:     "K = 1: largest relative difference of the two bounds",
-			Source:   "SSKG, section 3.2",
-			Got:      single,
-			Relation: lab.AtMost,
-			Want:     0,
-			AbsTol:   1e-9,
-			Why:      "quadrature adds its error bound to both",
-			Null:     slightlyOff,
-			Law:      true,
-		},
+		kit.Law(kit.AtMostWithin("specific over "+string(base)+" ρ(α), the largest over all curves",
+			"SSKG, Theorem 3.8 is tight", above, 1, 1e-9, "quadrature adds its error bound to both", slightlyOff)),
+		kit.Law(kit.AtMostWithin("K = 1: largest relative difference of the two bounds", "SSKG, section 3.2", single,
+			0, 1e-9, "quadrature adds its error bound to both", slightlyOff)),
 		kit.AtLeast(string(base)+" over specific ρ(α), the largest, at least",
 			"SSKG, section 4: “stronger privacy guarantees” for K ≥ 2", gain, 2,
 			"a gap that can be seen on a logarithmic axis; the paper gives no number", allTheSame),
@@ -251,8 +227,8 @@ func claimRenyi(v renyiView, base against) []lab.Claim {
 	if base == postHoc {
 		claims = append(claims, kit.AtMost("post-hoc over specific ρ(α) at σ = 5, r = 0.001, 2 ≤ α ≤ 30, the largest",
 			"SSKG, section 4: “increasingly tight upper bounds” for private mechanisms and small rates",
-			private, 2, "the lines lie on each other in a figure of twelve decades; at some order "+
-				"above 30 both rise steeply, at slightly different places", tenfold))
+			private, 2, "the lines lie on each other in a figure of twelve decades; at some order above 30 both "+
+				"rise steeply, at slightly different places", tenfold))
 	}
 	return claims
 }
@@ -260,8 +236,8 @@ func claimRenyi(v renyiView, base against) []lab.Claim {
 func renyiNote(a against) string {
 	if a == postHoc {
 		return "Post-hoc: ρ_K(α) = (α − ½)/(α − 1) ρ_{K/2}(2α) + ρ_{K/2}(2α − 1), from the exact ρ₁ (Mironov 2017, " +
-			"Proposition 11), " +
-			"and the least of its values at larger orders, as ρ rises with the order. An upper bound."
+			"Proposition 11), and the least of its values at larger orders, as ρ rises with the order. An upper " +
+			"bound."
 	}
 	return "Agnostic: the moment is at most Σ_k Bin(k|K, r)/p₀ times that of the mechanism with k records in every " +
 		"batch, sampled at rate p₀ = 1 − (1 − r)^K (SSKG, appendix N), an upper bound."
@@ -288,9 +264,8 @@ func spentStudy(name, title string, settings []Mechanism) lab.Study[RenyiParams,
 	return lab.Study[RenyiParams, RenyiOut]{
 		Name: "amplification/" + name, Title: title,
 		Shows: "ε spent after t steps at δ = 1e-8, by Rényi accounting for groups of K: the specific bound (full " +
-			"lines) against the Rényi form of group privacy (dashed). " +
-			"The post-hoc bound of K needs orders some K times as large, where a sampled mechanism is amplified " +
-			"little.",
+			"lines) against the Rényi form of group privacy (dashed). The post-hoc bound of K needs orders some K " +
+			"times as large, where a sampled mechanism is amplified little.",
 		Sizes:      kit.Sizes("the best of %v orders", kit.Per{spentSmoke, spentQuick, spentPaper, spentPaper}),
 		Seconds:    seconds(1, 3, 6),
 		Experiment: renyiOf,
@@ -322,17 +297,12 @@ var largeOrders = kit.Null("large orders alone", renyiOf, func(_ RenyiParams, v 
 
 func drawSpent(v renyiView) (lab.Exhibit, error) {
 	panels := style.Panels{Letters: true, ShareX: true}
-	table := lab.Table{Name: "epsilon", Caption: "ε at δ = 1e-8 after t steps.",
-		Header: []string{"setting", "K", "bound", "t = 1", "t = 100", "t = 10,000", "t = 100,000"}}
+	table := kit.Table("epsilon", "ε at δ = 1e-8 after t steps.",
+		"setting | K | bound | t = 1 | t = 100 | t = 10,000 | t = 100,000")
 	steps := logSpace(1, 1e5, 121)
 	for i, got := range kit.Runs(v.Cells, settingOf) {
 		at := got[0].Params.Setting
-		p := style.Plot{
-			Title:  at.String(),
-			X:      style.Axis{Label: "steps t", Log: true},
-			Y:      style.Axis{Log: true},
-			Aspect: .8,
-		}
+		p := kit.LogLog(at.String(), "steps t", "", .8)
 		if i == 0 {
 			p.Y.Label = "ε"
 			p.Items = groupKey(renyiGroups(v.Cells), dashKey("specific (upper bound)", full),
@@ -344,7 +314,7 @@ func drawSpent(v renyiView) (lab.Exhibit, error) {
 				y[j], _ = c.Value.spent(t)
 			}
 			p.Items = append(p.Items, curve(k/2, []int{full, dashed}[k%2], steps, y))
-			row := []string{at.String(), fmt.Sprint(c.Params.Group), c.Params.Bound}
+			row := kit.Row("%s | %v | %s", at, c.Params.Group, c.Params.Bound)
 			for _, t := range []float64{1, 100, 1e4, 1e5} {
 				eps, _ := c.Value.spent(t)
 				row = append(row, fmt.Sprintf("%.4g", eps))
@@ -354,15 +324,14 @@ func drawSpent(v renyiView) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, p)
 	}
 	return lab.Exhibit{
-		Pictures: kit.Wide(panels, kit.Badge(v.Source, fmt.Sprintf("%d orders", v.Cells[0].Params.N)),
+		Pictures: kit.Wide(panels, kit.Badge(v.Source, "%d orders", v.Cells[0].Params.N),
 			"ε at δ = 1e-8 over the number of steps, by Rényi accounting: specific (full lines) against post-hoc "+
 				"(dashed), group sizes K."),
 		Tables: []lab.Table{table},
 		Notes: []string{"Both curves are upper bounds: ε(t) = min over α of t ρ(α) + log(1 − 1/α) − (log δ + log " +
-			"α)/(α − 1) (Canonne, Kamath, Steinke 2020), over a grid of orders wide enough that its " +
-			"ends are never the best (a claim checks it; the loss of randomised response is bounded, and with few " +
-			"steps the largest order gives its maximum). ρ is exact for the specific curve and by " +
-			renyiNote(postHoc),
+			"α)/(α − 1) (Canonne, Kamath, Steinke 2020), over a grid of orders wide enough that its ends are never " +
+			"the best (a claim checks it; the loss of randomised response is bounded, and with few steps the " +
+			"largest order gives its maximum). ρ is exact for the specific curve and by " + renyiNote(postHoc),
 			"The defect of the published post-hoc baseline in Figures 6 and 18 to 21 is not in this figure: the " +
 				"Rényi form starts from one record."},
 	}, nil
@@ -395,29 +364,15 @@ func claimSpent(v renyiView) ([]lab.Claim, error) {
 		}
 	}
 	return []lab.Claim{
-		{
-			What:     "ε of specific over post-hoc, the largest",
-			Source:   "SSKG, Theorem 3.8 is tight",
-			Got:      above,
-			Relation: lab.AtMost,
-			Want:     1,
-			AbsTol:   1e-9,
-			Why:      "quadrature adds its error bound to both; same orders for both",
-			Null:     slightlyOff,
-			Law:      true,
-		},
+		kit.Law(kit.AtMostWithin("ε of specific over post-hoc, the largest", "SSKG, Theorem 3.8 is tight", above, 1,
+			1e-9, "quadrature adds its error bound to both; same orders for both", slightlyOff)),
 		kit.AtLeast("ε of post-hoc over specific, the largest, at least",
-			"SSKG, appendix B.2.4: post-hoc is looser", gain, 1.5, "a gap that can be seen; the paper "+
-				"gives no number", allTheSame),
+			"SSKG, appendix B.2.4: post-hoc is looser", gain, 1.5, "a gap that can be seen; the paper gives no "+
+				"number", allTheSame),
 		claimAtTwo(v),
-		{
-			What:   "numbers whose best order is an end of the grid",
-			Source: "a search that stops at its edge reports a number that is too large",
-			Got:    edge,
-			Want:   0,
-			Why:    "a count; at order 1e9 a bounded loss is at its maximum, and ε is t times that within 2e-8",
-			Null:   largeOrders,
-		},
+		kit.Near("numbers whose best order is an end of the grid",
+			"a search that stops at its edge reports a number that is too large", edge, 0, 0,
+			"a count; at order 1e9 a bounded loss is at its maximum, and ε is t times that within 2e-8", largeOrders),
 	}, nil
 }
 

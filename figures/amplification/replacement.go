@@ -54,8 +54,8 @@ func Fig13() lab.Study[ReplacementParams, ReplacementOut] {
 		Name:  "amplification/fig13",
 		Title: "Sampling with replacement: specific against agnostic",
 		Shows: "Gaussian mechanism, σ = 1, batches of 8 draws with replacement from 100 records, one substituted. " +
-			"The specific bound knows how many of the draws hit the record, " +
-			"and is below the agnostic one by orders of magnitude even for a single record.",
+			"The specific bound knows how many of the draws hit the record, and is below the agnostic one by orders " +
+			"of magnitude even for a single record.",
 		Sizes: kit.Sizes("%v values of ε", kit.Per{replacementSmoke, replacementQuick, replacementPaper,
 			replacementPaper}),
 		Seconds:    seconds(.1, .1, .2),
@@ -80,20 +80,16 @@ func drawReplacement(v lab.View[ReplacementParams, ReplacementOut]) (lab.Exhibit
 		l.Name = name
 		return l
 	}
-	body := style.Plot{X: style.Axis{Label: "ε", Log: true}, Y: style.Axis{Label: "δ(ε)", Log: true}}
-	body.Items = append(body.Items,
+	body := kit.LogLog("", "ε", "δ(ε)", 0,
 		line("agnostic, a draw moves by 2 (upper bound)", 1, dashed, cell.Value.Agnostic),
 		line("agnostic, a draw moves by 1 (upper bound, as published)", 4, dotted, cell.Value.Single),
 		line("specific, a draw moves by 2 (exact for its pair)", 0, full, cell.Value.Specific))
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf(
+		Pictures: kit.Column(body, kit.Badge(v.Source, "%d values of ε", len(cell.Params.Eps)),
+			fmt.Sprintf(
 				"Privacy profile of the Gaussian mechanism (σ = %g) on %d draws with replacement from N = %d "+
 					"records, one substituted.",
-				cell.Params.Noise, cell.Params.Batch, cell.Params.Size),
-			Drawing: style.Figure{Body: body, Width: style.OneColumn,
-				Badge: kit.Badge(v.Source, fmt.Sprintf("%d values of ε", len(cell.Params.Eps)))},
-		}},
+				cell.Params.Noise, cell.Params.Batch, cell.Params.Size)),
 		Notes: []string{"Specific: the dominating pair of SSKG, Theorem L.5, weights Bin(k|n, 1/N), means +k " +
 			"against −k, so that a draw of the record moves the value by up to 2 (one record out, one in). " +
 			"Agnostic: δ(ε) = Σ_k Bin(k|n, 1/N) δ_k(ε₀) (Balle, Barthe, Gaboardi 2018). The published figure gives " +
@@ -110,27 +106,10 @@ func claimReplacement(v lab.View[ReplacementParams, ReplacementOut]) ([]lab.Clai
 	}
 	last := len(cell.Value.Specific) - 1
 	return []lab.Claim{
-		{
-			What:     "log of specific over agnostic δ at equal distances, the largest",
-			Source:   "SSKG, section 4: joint convexity",
-			Got:      above,
-			Relation: lab.AtMost,
-			Want:     0,
-			AbsTol:   1e-11,
-			Why:      exactly,
-			Null:     agnosticAsSpecific,
-			Law:      true,
-		},
-		{
-			What:     "log of specific over agnostic δ as published, the largest",
-			Source:   "SSKG, Figure 13: the specific line is the lower one",
-			Got:      single,
-			Relation: lab.AtMost,
-			Want:     0,
-			AbsTol:   1e-11,
-			Why:      exactly,
-			Null:     agnosticAsSpecific,
-		},
+		kit.Law(kit.AtMostWithin("log of specific over agnostic δ at equal distances, the largest",
+			"SSKG, section 4: joint convexity", above, 0, 1e-11, exactly, agnosticAsSpecific)),
+		kit.AtMostWithin("log of specific over agnostic δ as published, the largest",
+			"SSKG, Figure 13: the specific line is the lower one", single, 0, 1e-11, exactly, agnosticAsSpecific),
 		kit.AtLeast(
 			fmt.Sprintf("agnostic δ as published over specific δ at ε = %g, at least", cell.Params.Eps[last]),
 			"SSKG, section 3.5: “much stronger”",

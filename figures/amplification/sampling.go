@@ -70,9 +70,9 @@ func Sampling() lab.Study[SamplingParams, SamplingOut] {
 		Name:  "amplification/sampling",
 		Title: "How a training draws its batches",
 		Shows: "ε of DP-SGD over epochs at the same noise and the same expected batch. Batches by random " +
-			"allocation, in which each record has one step of the " +
-			"epoch by itself, amplify as Poisson batches do. Batches of a fixed size need twice the noise, and " +
-			"batches cut from a shuffled data set have no useful bound but that of no amplification.",
+			"allocation, in which each record has one step of the epoch by itself, amplify as Poisson batches do. " +
+			"Batches of a fixed size need twice the noise, and batches cut from a shuffled data set have no useful " +
+			"bound but that of no amplification.",
 		Sizes: kit.Sizes("%v numbers of epochs",
 			kit.Per{samplingSmoke, samplingQuick, samplingPaper, samplingPaper}),
 		Seconds:    seconds(3, 4, 6),
@@ -98,10 +98,7 @@ func drawSampling(v lab.View[SamplingParams, SamplingOut]) (lab.Exhibit, error) 
 	panels := kit.Runs(v.Cells, func(c lab.Result[SamplingParams, SamplingOut]) float64 { return c.Params.Noise })
 	body := sheet(style.Panels{Columns: len(panels), Letters: true, ShareX: true}, panels,
 		func(cells []lab.Result[SamplingParams, SamplingOut]) style.Plot {
-			p := style.Plot{
-				Title: fmt.Sprintf("σ = %g", cells[0].Params.Noise), Aspect: .8,
-				X: style.Axis{Label: "epochs", Log: true}, Y: style.Axis{Label: "ε", Log: true},
-			}
+			p := kit.LogLog(fmt.Sprintf("σ = %g", cells[0].Params.Noise), "epochs", "ε", .8)
 			for _, c := range cells {
 				at := wayOf(c.Params)
 				p.Items = append(p.Items, curve(at, [...]int{dotted, dashed, full, full}[at], floats(c.Params.Epochs),
@@ -111,16 +108,13 @@ func drawSampling(v lab.View[SamplingParams, SamplingOut]) (lab.Exhibit, error) 
 		}, key(ways[0].name, 0), key(ways[1].name, 1), key(ways[2].name, 2), key(ways[3].name, 3))
 	p := v.Cells[0].Params
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{
-			Caption: fmt.Sprintf("ε at δ = %g over epochs of %d steps, one record added or removed.", p.Delta, p.Steps),
-			Drawing: ofWidth(body, kit.Badge(v.Source, fmt.Sprintf("%d numbers of epochs", len(p.Epochs)))),
-		}},
+		Pictures: pictured(body, kit.Badge(v.Source, "%d numbers of epochs", len(p.Epochs)),
+			fmt.Sprintf("ε at δ = %g over epochs of %d steps, one record added or removed.", p.Delta, p.Steps)),
 		Notes: []string{"Noise is in units of the norm that gradients are clipped to. In a batch of fixed size a " +
-			"record comes in another's place, so that the sum moves by twice that norm. " +
-			"Random allocation: the pair of the mean of t likelihood ratios (Feldman, Shenfeld 2025; Chua et al. " +
-			"2024), enclosed to a thousandth. It is below Poisson's here; no theorem says so, and for Laplace " +
-			"noise it is not. " +
-			"Shuffled batches: only lower bounds are known beside no amplification (Chua et al. 2024)."},
+			"record comes in another's place, so that the sum moves by twice that norm. Random allocation: the pair " +
+			"of the mean of t likelihood ratios (Feldman, Shenfeld 2025; Chua et al. 2024), enclosed to a " +
+			"thousandth. It is below Poisson's here; no theorem says so, and for Laplace noise it is not. Shuffled " +
+			"batches: only lower bounds are known beside no amplification (Chua et al. 2024)."},
 	}, nil
 }
 
@@ -158,27 +152,12 @@ func claimSampling(v lab.View[SamplingParams, SamplingOut]) ([]lab.Claim, error)
 		return most
 	}
 	claims := []lab.Claim{
-		{
-			What:     "ε of allocation over that without amplification, the largest",
-			Source:   "convexity: a mean of ratios is at most one of them in convex order",
-			Got:      over("allocation", "none"),
-			Relation: lab.AtMost,
-			Want:     1,
-			RelTol:   1e-3,
-			Why:      "the width of the enclosure",
-			Null:     samplingNull,
-			Law:      true,
-		},
-		{
-			What:     "ε of allocation over that of Poisson batches, the largest",
-			Source:   "Feldman, Shenfeld 2025; all Gaussian cases of ../shared/refs/dp/allocation.json",
-			Got:      over("allocation", "poisson"),
-			Relation: lab.AtMost,
-			Want:     1,
-			RelTol:   1e-3,
-			Why:      "the width of the enclosure",
-			Null:     samplingNull,
-		},
+		kit.Law(kit.AtMostWithin("ε of allocation over that without amplification, the largest",
+			"convexity: a mean of ratios is at most one of them in convex order", over("allocation", "none"), 1, 1e-3,
+			"the width of the enclosure", samplingNull)),
+		kit.AtMostWithin("ε of allocation over that of Poisson batches, the largest",
+			"Feldman, Shenfeld 2025; all Gaussian cases of ../shared/refs/dp/allocation.json",
+			over("allocation", "poisson"), 1, 1e-3, "the width of the enclosure", samplingNull),
 		kit.AtMost("ε of allocation over that of fixed batches, the largest",
 			"FixedSGD: an exchange moves a sum by twice the norm",
 			over("allocation", "without replacement"), .6, "half the noise costs about twice the ε",
@@ -191,15 +170,9 @@ func claimSampling(v lab.View[SamplingParams, SamplingOut]) ([]lab.Claim, error)
 				c.Params.Delta != 1e-5 || i < 0 {
 				continue
 			}
-			claims = append(claims, lab.Claim{
-				What:   fmt.Sprintf("ε of allocation, σ = %g, %d epochs", want.noise, want.epochs),
-				Source: "../shared/refs/dp/allocation.json: another program's bracket",
-				Got:    c.Value.Upper[i],
-				Want:   want.eps,
-				RelTol: 1e-3,
-				Why:    "the width of the enclosure; the bracket's is 1e-4",
-				Null:   samplingNull,
-			})
+			claims = append(claims, kit.Near(fmt.Sprintf("ε of allocation, σ = %g, %d epochs", want.noise, want.epochs),
+				"../shared/refs/dp/allocation.json: another program's bracket", c.Value.Upper[i], want.eps,
+				1e-3*want.eps, "the width of the enclosure; the bracket's is 1e-4", samplingNull))
 		}
 	}
 	return claims, nil

@@ -138,13 +138,12 @@ func sheet[T any](panels style.Panels, parts [][]T, plot func(part []T) style.Pl
 	return panels
 }
 
-// ofWidth is a figure that is as wide as a page, or as a column where it has one panel.
-func ofWidth(panels style.Panels, badge string) style.Figure {
-	width := style.TwoColumns
+// pictured is a picture that is as wide as a page, or as a column where it has one panel.
+func pictured(panels style.Panels, badge, caption string) []lab.Picture {
 	if len(panels.Items) == 1 {
-		width = style.OneColumn
+		return kit.Column(panels, badge, caption)
 	}
-	return style.Figure{Body: panels, Width: width, Badge: badge}
+	return kit.Wide(panels, badge, caption)
 }
 
 // exactly is the reason for a tolerance that rounding asks for.

@@ -35,10 +35,10 @@ const (
 	stepsDefect       = "As published, the post-hoc baseline composes the profile of the group of K and then " +
 		"applies group privacy for K once more. Corrected, it composes the profile of one record: δ_K(ε) = δ₁(ε/K) " +
 		"Σ_{k<K} e^{kε/K}. The published line for K therefore lies near the specific one for K²."
-	stepsCertify = "Specific lines are exact as drawn at the numbers of steps that are computed, with a " +
-		"monotone cubic between them: certified enclosures of the worst split's δ, narrower than the line is wide " +
-		"(contour integrals where they apply, else privacy-loss distributions; upper ends are drawn). " +
-		"Post-hoc lines are upper bounds, from exact profiles. Nothing is drawn below 1e-12."
+	stepsCertify = "Specific lines are exact as drawn at the numbers of steps that are computed, with a monotone " +
+		"cubic between them: certified enclosures of the worst split's δ, narrower than the line is wide (contour " +
+		"integrals where they apply, else privacy-loss distributions; upper ends are drawn). Post-hoc lines are " +
+		"upper bounds, from exact profiles. Nothing is drawn below 1e-12."
 )
 
 var routes = []route{direct, corrected, asPublished}
@@ -126,7 +126,7 @@ func (p stepsPanel) cells(preset lab.Preset) (out []ComposedParams) {
 type composedView = lab.View[ComposedParams, ComposedOut]
 
 // find returns the cell of a panel behind a line; none where the grid lacks it.
-func (p stepsPanel) find(v composedView, r route, group int) []lab.Result[ComposedParams, ComposedOut] {
+func (p stepsPanel) find(v composedView, r route, group int) []composedCell {
 	k, at, _ := r.at(group, p.eps)
 	return v.Where(func(c ComposedParams) bool { return c.Setting == p.setting && c.Group == k && c.Eps == at })
 }
@@ -140,7 +140,7 @@ func (p stepsPanel) groups(v composedView) []int {
 
 // groupsOf are the groups of all cells, increasing.
 func groupsOf(v composedView) []int {
-	all := kit.Each(v.Cells, func(c lab.Result[ComposedParams, ComposedOut]) int { return c.Params.Group })
+	all := kit.Each(v.Cells, func(c composedCell) int { return c.Params.Group })
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -163,8 +163,8 @@ func stepsPanels(v composedView) (out []stepsPanel) {
 // badge names how many steps and which groups are drawn.
 func (p stepsPanel) badge(v composedView) string {
 	groups := kit.Each(p.groups(v), func(k int) string { return fmt.Sprint(k) })
-	return kit.Badge(v.Source, fmt.Sprintf("%d numbers of steps, K = %s",
-		len(p.find(v, direct, p.groups(v)[0])[0].Params.Steps), strings.Join(groups, ", ")))
+	return kit.Badge(v.Source, "%d numbers of steps, K = %s",
+		len(p.find(v, direct, p.groups(v)[0])[0].Params.Steps), strings.Join(groups, ", "))
 }
 
 // line returns the steps and log δ of a group by a route, at most 0; NaN below the floor.
@@ -254,9 +254,9 @@ func sixPanels(kind string, scale float64) (out []stepsPanel) {
 }
 
 const sixShow = "δ over the number of steps at fixed ε, groups of K. As published, the post-hoc baseline (dashed) " +
-	"is decades above the specific bound; corrected, it follows it closely for private " +
-	"mechanisms and large numbers of steps, and parts from it for strong mechanisms and few steps. Thin lines: the " +
-	"paper's last step and δ = 1e-6."
+	"is decades above the specific bound; corrected, it follows it closely for private mechanisms and large numbers " +
+	"of steps, and parts from it for strong mechanisms and few steps. Thin lines: the paper's last step and δ = " +
+	"1e-6."
 
 // asked returns the panels whose allowed steps are asked: at the smallest size those of Figure 6 only, since one takes
 // some seconds.
@@ -284,9 +284,8 @@ func (f stepsFigure) allowed() lab.Part[AllowedParams, AllowedOut] {
 func Fig6() lab.Study[ComposedParams, ComposedOut] {
 	panel := []stepsPanel{{Mechanism{"gaussian", 5, .001}, 2, 10, 1e6, 2}}
 	f := stepsFigure{"fig6", "Steps that a budget allows: the post-hoc baseline as published and corrected",
-		"Gaussian mechanism, σ = 5, r = 0.001, ε = 2. The published baseline (a) makes group privacy look " +
-			"hopeless: some 65 steps for K = 16 at δ = 1e-6. Corrected (b), it allows nearly as many as the tight " +
-			"bound.",
+		"Gaussian mechanism, σ = 5, r = 0.001, ε = 2. The published baseline (a) makes group privacy look hopeless: " +
+			"some 65 steps for K = 16 at δ = 1e-6. Corrected (b), it allows nearly as many as the tight bound.",
 		panel, panel}
 	s := f.study(seconds(5, 6, 15))
 	s.Draw = f.drawBoth
@@ -406,8 +405,8 @@ func (f stepsFigure) drawBoth(v composedView) (lab.Exhibit, error) {
 		Pictures: kit.Wide(panels, at.badge(v),
 			fmt.Sprintf(
 				"δ over the number of steps at ε = %g, %s mechanism with %v: (a) the post-hoc baseline as "+
-					"published, (b) corrected. %s"+
-					"Thin lines: δ = 1e-6, and t = 1000, where the paper's figure ends.", at.eps, at.setting.name(),
+					"published, (b) corrected. %sThin lines: δ = 1e-6, and t = 1000, where the paper's figure ends.",
+				at.eps, at.setting.name(),
 				at.setting, marked)),
 		Tables: []lab.Table{f.table(allowed)}, Notes: []string{stepsDefect, stepsCertify},
 	}, nil
@@ -434,14 +433,9 @@ func (f stepsFigure) draw(v composedView) (ex lab.Exhibit, err error) {
 			panels.Items = append(panels.Items, p)
 		}
 		name := map[route]string{corrected: "corrected", asPublished: "published"}[base]
-		ex.Pictures = append(ex.Pictures, lab.Picture{
-			Name: name,
-			Caption: fmt.Sprintf(
-				"Composition: %s. δ over the number of steps, specific (full lines) against %s (dashed). Thin "+
-					"lines: δ = 1e-6, and "+
-					"t = 1000, where the paper's panels end.", stepsMechanism(v), base),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns, Badge: stepsPanels(v)[0].badge(v)},
-		})
+		ex.Pictures = append(ex.Pictures, kit.Picture(name, panels, stepsPanels(v)[0].badge(v), fmt.Sprintf(
+			"Composition: %s. δ over the number of steps, specific (full lines) against %s (dashed). Thin lines: δ "+
+				"= 1e-6, and t = 1000, where the paper's panels end.", stepsMechanism(v), base)))
 	}
 	ex.Notes = []string{stepsDefect, stepsCertify}
 	if len(f.asked(v.Setting)) > 0 {
@@ -454,7 +448,7 @@ func (f stepsFigure) draw(v composedView) (ex lab.Exhibit, err error) {
 func stepsMechanism(v composedView) string {
 	first := v.Cells[0].Params.Setting
 	if slices.ContainsFunc(v.Cells,
-		func(c lab.Result[ComposedParams, ComposedOut]) bool { return c.Params.Setting.Scale != first.Scale }) {
+		func(c composedCell) bool { return c.Params.Setting.Scale != first.Scale }) {
 		return first.name()
 	}
 	noise, _, _ := strings.Cut(first.String(), ",")
@@ -463,12 +457,12 @@ func stepsMechanism(v composedView) string {
 
 // table lists the steps allowed.
 func (f stepsFigure) table(allowed lab.View[AllowedParams, AllowedOut]) lab.Table {
-	t := lab.Table{Name: "allowed", Caption: "Steps that ε at δ = 1e-6 allows a group of 16, as certified.",
-		Header: []string{"setting", "ε", "specific", "post-hoc, corrected", "post-hoc, as published"}}
+	t := kit.Table("allowed", "Steps that ε at δ = 1e-6 allows a group of 16, as certified.",
+		"setting | ε | specific | post-hoc, corrected | post-hoc, as published")
 	for cells := range slices.Chunk(allowed.Cells, len(routes)) {
 		steps := kit.Each(cells, func(c lab.Result[AllowedParams, AllowedOut]) string { return grouped(c.Value.Steps) })
 		t.Rows = append(t.Rows,
-			append([]string{cells[0].Params.Setting.String(), fmt.Sprint(cells[0].Params.Eps)}, steps...))
+			append(kit.Row("%s | %v", cells[0].Params.Setting, cells[0].Params.Eps), steps...))
 	}
 	return t
 }
@@ -520,38 +514,23 @@ func (f stepsFigure) claims(v composedView) ([]lab.Claim, error) {
 		}
 		if len(p.find(v, direct, 16)) > 0 {
 			x, y := smooth(p.line(v, direct, 16))
-			out = append(out, lab.Claim{
-				What:   fmt.Sprintf("%v: log δ drawn at the steps that δ = 1e-6 allows, K = 16", p.setting),
-				Source: "the steps allowed are found without the lines",
-				Got:    interpolated(x, y, steps[0]),
-				Want:   math.Log(stepsBudget),
-				AbsTol: lab.Pick(v.Preset, 3.5, .5, .5, .5),
-				Why:    "a cubic through points that are a decade or less apart; half of the steps is 1.1 to 10 away",
-				Null:   fewerSteps,
-			})
+			out = append(out, kit.Near(fmt.Sprintf("%v: log δ drawn at the steps that δ = 1e-6 allows, K = 16",
+				p.setting),
+				"the steps allowed are found without the lines", interpolated(x, y, steps[0]), math.Log(stepsBudget),
+				kit.Smoke(v.Preset, 3.5, .5),
+				"a cubic through points that are a decade or less apart; half of the steps is 1.1 to 10 away",
+				fewerSteps))
 		}
-		out = append(out, lab.Claim{
-			What:     fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific", p.setting),
-			Source:   "the specific bound is tight",
-			Got:      steps[1] / steps[0],
-			Relation: lab.AtMost,
-			Want:     1,
-			AbsTol:   1e-3,
-			Why:      "the width of the enclosures",
-			Null:     cheapCorrection,
-		})
+		out = append(out, kit.AtMostWithin(fmt.Sprintf("%v: steps allowed, post-hoc corrected over specific",
+			p.setting),
+			"the specific bound is tight", steps[1]/steps[0], 1, 1e-3, "the width of the enclosures",
+			cheapCorrection))
 		want := recomputed[p.setting]
 		for i, n := range want.steps {
 			if n > 0 {
-				out = append(out, lab.Claim{
-					What:   fmt.Sprintf("%v: steps allowed, %s", p.setting, routes[i]),
-					Source: "recomputed from the authors' settings with Google's dp_accounting",
-					Got:    steps[i],
-					Want:   float64(n),
-					RelTol: want.room[i],
-					Why:    want.why,
-					Null:   anyBudget,
-				})
+				out = append(out, kit.Near(fmt.Sprintf("%v: steps allowed, %s", p.setting, routes[i]),
+					"recomputed from the authors' settings with Google's dp_accounting", steps[i], float64(n),
+					want.room[i]*float64(n), want.why, anyBudget))
 			}
 		}
 	}
@@ -590,20 +569,12 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 		}
 	}
 	return []lab.Claim{
-		{
-			What:     "log of specific over corrected post-hoc δ, the largest",
-			Source:   "the specific bound is tight",
-			Got:      above,
-			Relation: lab.AtMost,
-			Want:     0,
-			AbsTol:   0.1,
-			Why:      "the upper ends of enclosures at most 10% wide",
-			Null:     trivialBound,
-			Law:      true,
-		},
+		kit.Law(kit.AtMostWithin("log of specific over corrected post-hoc δ, the largest",
+			"the specific bound is tight", above, 0, 0.1, "the upper ends of enclosures at most 10% wide",
+			trivialBound)),
 		kit.AtLeast("published over corrected post-hoc δ, the largest in decades, at least",
 			"group privacy paid for twice", defect/math.Ln10, 1, "a decade can be seen", nothingDrawn),
-		kit.AtLeastUnless(lab.Pick(v.Preset, "three numbers of steps", "", "", ""),
+		kit.AtLeastUnless(kit.Smoke(v.Preset, "three numbers of steps", ""),
 			"δ of a group over that of the next smaller one, the least where that is below 0.1",
 			"a batch that holds several moves farther", math.Exp(more), 1.5,
 			"twice as many records at least, of which batches hold twice as many", nothingDrawn),
@@ -612,3 +583,6 @@ func (f stepsFigure) laws(v composedView) []lab.Claim {
 			trivialBound),
 	}
 }
+
+// composedCell is a finished cell.
+type composedCell = lab.Result[ComposedParams, ComposedOut]

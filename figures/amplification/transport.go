@@ -91,9 +91,8 @@ func Fig12() lab.Study[TransportParams, TransportOut] {
 		Name:  "amplification/fig12",
 		Title: "The benefit of conditioning: transport without it",
 		Shows: "Gaussian mechanism without replacement. Theorem 3.3 with an optimal coupling and no conditioning " +
-			"(full lines) is far above group privacy applied to the older bound " +
-			"for one substitution (dashed) where the order is small: joint convexity down to single batches loses " +
-			"the amplification of ε.",
+			"(full lines) is far above group privacy applied to the older bound for one substitution (dashed) where " +
+			"the order is small: joint convexity down to single batches loses the amplification of ε.",
 		Sizes: kit.Sizes("some %v orders up to 10,000, N = 1e3, 1e4, 1e5",
 			kit.Per{transportSmoke, transportQuick, transportPaper, transportPaper}),
 		Seconds:    seconds(1, 5, 10),
@@ -131,12 +130,8 @@ func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, e
 		panels := sheet(style.Panels{Columns: 3, Letters: true, ShareX: true}, parts,
 			func(got []transportCell) style.Plot {
 				at := got[0].Params
-				p := style.Plot{
-					Title:  fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size)),
-					X:      style.Axis{Label: "order α", Log: true},
-					Y:      style.Axis{Label: "ρ(α)", Log: true},
-					Aspect: .75,
-				}
+				title := fmt.Sprintf("σ = %g, n / N = %g", at.Noise, float64(at.Batch)/float64(size))
+				p := kit.LogLog(title, "order α", "ρ(α)", .75)
 				for k, c := range got {
 					x := floats(c.Params.Order)
 					p.Items = append(p.Items, curve(k, dashed, x, c.Value.PostHoc),
@@ -145,23 +140,19 @@ func drawTransport(v lab.View[TransportParams, TransportOut]) (ex lab.Exhibit, e
 				return p
 			}, groupKey(groups, dashKey("no conditioning, optimal coupling (upper bound)", full),
 				dashKey("post-hoc of agnostic (upper bound)", dashed))...)
-		ex.Pictures = append(ex.Pictures, lab.Picture{
-			Name: fmt.Sprintf("N%d", size),
-			Caption: fmt.Sprintf(
+		ex.Pictures = append(ex.Pictures, kit.Picture(fmt.Sprintf("N%d", size), panels,
+			kit.Badge(v.Source, "%d orders", len(all[0].Params.Order)), fmt.Sprintf(
 				"Rényi divergence for K substituted records of N = %d, batches of n without replacement: transport "+
-					"without conditioning (full lines) against post-hoc group privacy (dashed).", size),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns,
-				Badge: kit.Badge(v.Source, fmt.Sprintf("%d orders", len(all[0].Params.Order)))},
-		})
+					"without conditioning (full lines) against post-hoc group privacy (dashed).", size)))
 	}
 	ex.Notes = []string{
 		"No conditioning: SSKG, Theorem 3.3. Batches are classed by the number of group records in them " +
-			"(hypergeometric), and the coupling of the two batch distributions is the optimal one, " +
-			"found by the network simplex of ot/exact with a certificate. It is diagonal: a batch is coupled with " +
-			"one that holds as many group records.",
+			"(hypergeometric), and the coupling of the two batch distributions is the optimal one, found by the " +
+			"network simplex of ot/exact with a certificate. It is diagonal: a batch is coupled with one that holds " +
+			"as many group records.",
 		"Post-hoc: Wang, Balle, Kasiviswanathan 2019, Theorem 9 for one substitution, then group privacy (Mironov " +
-			"2017, Proposition 11). The paper draws the self-consistent version of that theorem, " +
-			"which is smaller in part of the range; package dp has it for mechanisms with finitely many outputs only.",
+			"2017, Proposition 11). The paper draws the self-consistent version of that theorem, which is smaller " +
+			"in part of the range; package dp has it for mechanisms with finitely many outputs only.",
 		"The code published with the paper divides the logarithm of the moment without conditioning by α + 1; the " +
 			"Rényi divergence has α − 1, as here. At α = 2 its line is three times too low, and so the paper's gap " +
 			"is smaller than the true one.",
@@ -181,8 +172,8 @@ func claimTransport(v lab.View[TransportParams, TransportOut]) ([]lab.Claim, err
 	}
 	return []lab.Claim{
 		kit.AtMost("duality gap of the optimal couplings relative to their cost, the largest",
-			"strong duality", gap, 1e-3, "a class of weight 1e-12 may cost 1e12 times the bound, so "+
-				"that rounding of costs alone leaves 1e-4; the next claim shows the coupling itself",
+			"strong duality", gap, 1e-3, "a class of weight 1e-12 may cost 1e12 times the bound, so that rounding "+
+				"of costs alone leaves 1e-4; the next claim shows the coupling itself",
 			looseCoupling),
 		kit.AtMost("mass off the diagonal of the optimal couplings, the largest",
 			"max(i, j) is at least i, so the diagonal is optimal for equal marginals", off, 1e-12,

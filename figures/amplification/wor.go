@@ -77,9 +77,8 @@ func worStudy(name string, batches []int) lab.Study[WORParams, WOROut] {
 		Name:  "amplification/" + name,
 		Title: "Randomised response without replacement: specific against agnostic",
 		Shows: "Rényi divergences of randomised response on a batch drawn without replacement, one record " +
-			"substituted. The tight bound (full lines) " +
-			"loses the constants of the mechanism-agnostic bound (dashed and dotted) at small and middle orders; " +
-			"at large orders they meet.",
+			"substituted. The tight bound (full lines) loses the constants of the mechanism-agnostic bound (dashed " +
+			"and dotted) at small and middle orders; at large orders they meet.",
 		Sizes:      kit.Sizes("some %v orders up to 10,000", kit.Per{worSmoke, worQuick, worPaper, worPaper}),
 		Seconds:    seconds(.1*n, .3*n, .6*n),
 		Experiment: worOf,
@@ -110,7 +109,7 @@ var agnosticAsTight = kit.Null("the agnostic bound, a percent larger, as tight",
 
 func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
 	batches := kit.Runs(v.Cells,
-		func(c lab.Result[WORParams, WOROut]) [2]int { return [2]int{c.Params.Batch, c.Params.Size} })
+		func(c worCell) [2]int { return [2]int{c.Params.Batch, c.Params.Size} })
 	var legend []plot.Plotter
 	for k, c := range batches[0] {
 		legend = append(legend, key(fmt.Sprintf("θ = %g", c.Params.Truth), k))
@@ -119,13 +118,9 @@ func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
 		dashKey("agnostic, self-consistent (upper bound)", dashed),
 		dashKey("agnostic, Theorem 9 (upper bound)", dotted))
 	panels := sheet(style.Panels{Columns: min(3, len(batches)), Letters: len(batches) > 1, ShareX: true}, batches,
-		func(got []lab.Result[WORParams, WOROut]) style.Plot {
-			p := style.Plot{
-				Title:  fmt.Sprintf("n / N = %g", float64(got[0].Params.Batch)/float64(got[0].Params.Size)),
-				X:      style.Axis{Label: "order α", Log: true},
-				Y:      style.Axis{Label: "ρ(α)", Log: true},
-				Aspect: .75,
-			}
+		func(got []worCell) style.Plot {
+			share := float64(got[0].Params.Batch) / float64(got[0].Params.Size)
+			p := kit.LogLog(fmt.Sprintf("n / N = %g", share), "order α", "ρ(α)", .75)
 			for k, c := range got {
 				x := floats(c.Params.Order)
 				p.Items = append(p.Items, curve(k, dotted, x, c.Value.Published), curve(k, dashed, x, c.Value.Refined),
@@ -134,15 +129,13 @@ func drawWOR(v lab.View[WORParams, WOROut]) (lab.Exhibit, error) {
 			return p
 		}, legend...)
 	return lab.Exhibit{
-		Pictures: []lab.Picture{{Caption: fmt.Sprintf(
-			"Rényi divergence of randomised response with n of N = %s records drawn without replacement, one "+
-				"substituted, by the probability θ of a true answer.",
-			grouped(v.Cells[0].Params.Size)), Drawing: ofWidth(panels,
-			kit.Badge(v.Source, fmt.Sprintf("%d orders", len(v.Cells[0].Params.Order))))}},
-		Notes: []string{"Specific: SSKG, Theorem I.3, tight. Agnostic: Wang, Balle, Kasiviswanathan 2019, Theorem " +
-			"9 as stated, and with the moments that its proof has before they are bounded " +
-			"(the self-consistent version, which the paper draws). Upper bounds both; neither is the smaller at " +
-			"all orders."},
+		Pictures: pictured(panels, kit.Badge(v.Source, "%d orders", len(v.Cells[0].Params.Order)),
+			fmt.Sprintf(
+				"Rényi divergence of randomised response with n of N = %s records drawn without replacement, one "+
+					"substituted, by the probability θ of a true answer.", grouped(v.Cells[0].Params.Size))),
+		Notes: []string{"Specific: SSKG, Theorem I.3, tight. Agnostic: Wang, Balle, Kasiviswanathan 2019, Theorem 9 " +
+			"as stated, and with the moments that its proof has before they are bounded (the self-consistent " +
+			"version, which the paper draws). Upper bounds both; neither is the smaller at all orders."},
 	}, nil
 }
 
@@ -157,26 +150,17 @@ func claimWOR(v lab.View[WORParams, WOROut]) ([]lab.Claim, error) {
 		out = append(out, publishedClaims(c)...)
 	}
 	return append([]lab.Claim{
-		{
-			What:     "specific over the smaller agnostic ρ(α), the largest",
-			Source:   "SSKG, Theorem I.3 is tight",
-			Got:      above,
-			Relation: lab.AtMost,
-			Want:     1,
-			AbsTol:   1e-9,
-			Why:      "rounding",
-			Null:     agnosticAsTight,
-			Law:      true,
-		},
+		kit.Law(kit.AtMostWithin("specific over the smaller agnostic ρ(α), the largest", "SSKG, Theorem I.3 is tight",
+			above, 1, 1e-9, "rounding", agnosticAsTight)),
 		kit.AtLeast("agnostic over specific ρ(α), the largest, at least",
-			"SSKG, section 4: “eliminates the constant factors”; 0.0002455 / 0.0000695 in the "+
-				"published data", gain, 3, "published data at θ = 0.75, α = 100: 3.5", agnosticAsTight),
+			"SSKG, section 4: “eliminates the constant factors”; 0.0002455 / 0.0000695 in the published data", gain, 3,
+			"published data at θ = 0.75, α = 100: 3.5", agnosticAsTight),
 	}, out...), nil
 }
 
 func floats(x []int) []float64 { return kit.Each(x, func(v int) float64 { return float64(v) }) }
 
-func publishedClaims(c lab.Result[WORParams, WOROut]) (out []lab.Claim) {
+func publishedClaims(c worCell) (out []lab.Claim) {
 	for _, r := range published {
 		i := slices.Index(c.Params.Order, r.order)
 		if r.truth != c.Params.Truth || r.batch != c.Params.Batch || i < 0 {
@@ -185,24 +169,13 @@ func publishedClaims(c lab.Result[WORParams, WOROut]) (out []lab.Claim) {
 		what := fmt.Sprintf("ρ(%d) at θ = %g, n = %d", r.order, r.truth, r.batch)
 		const source, why = "../shared/refs/dp/published_fig3_7.json: the paper's data",
 			"the source states 1e-3, and four digits are given"
-		out = append(out, lab.Claim{
-			What:   "specific " + what,
-			Source: source,
-			Got:    c.Value.Specific[i],
-			Want:   r.specific,
-			RelTol: 1e-3,
-			Why:    why,
-			Null:   agnosticAsTight,
-		},
-			lab.Claim{
-				What:   "self-consistent " + what,
-				Source: source,
-				Got:    c.Value.Refined[i],
-				Want:   r.refined,
-				RelTol: 1e-3,
-				Why:    why,
-				Null:   agnosticAsTight,
-			})
+		out = append(out, kit.Near("specific "+what, source, c.Value.Specific[i], r.specific, 1e-3*r.specific, why,
+			agnosticAsTight),
+			kit.Near("self-consistent "+what, source, c.Value.Refined[i], r.refined, 1e-3*r.refined, why,
+				agnosticAsTight))
 	}
 	return out
 }
+
+// worCell is a finished cell.
+type worCell = lab.Result[WORParams, WOROut]

@@ -7,6 +7,7 @@ import (
 	"math/big"
 	"slices"
 
+	"coupling/figures/internal/kit"
 	"coupling/ot"
 
 	"github.com/ALTree/bigfloat"
@@ -34,13 +35,7 @@ func sub(a, b num) num { return bigOf(0).Sub(a, b) }
 func mul(a, b num) num { return bigOf(0).Mul(a, b) }
 func quo(a, b num) num { return bigOf(0).Quo(a, b) }
 
-func bigs(v []float64) []num {
-	out := make([]num, len(v))
-	for i, x := range v {
-		out[i] = bigOf(x)
-	}
-	return out
-}
+func bigs(v []float64) []num { return kit.Each(v, bigOf) }
 
 func total(v []num) num {
 	sum := bigOf(0)
@@ -51,13 +46,7 @@ func total(v []num) num {
 }
 
 // scaled is v·by.
-func scaled(v []num, by num) []num {
-	out := make([]num, len(v))
-	for i, x := range v {
-		out[i] = mul(x, by)
-	}
-	return out
-}
+func scaled(v []num, by num) []num { return kit.Each(v, func(x num) num { return mul(x, by) }) }
 
 func norm(v []num) num {
 	sum := bigOf(0)

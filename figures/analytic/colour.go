@@ -24,9 +24,9 @@ func Colour() lab.Study[ColourParams, ColourOut] {
 	return lab.Study[ColourParams, ColourOut]{
 		Name:  "analytic/colour",
 		Title: "Colour transfer between photographs",
-		Shows: "Photographs of ships and of frogs exchange their colours: one plan between samples of their " +
-			"pixels, applied to every pixel by the softmin " +
-			"that extends its potentials. Large ε washes all colours into one; small ε needs a solver that stands it.",
+		Shows: "Photographs of ships and of frogs exchange their colours: one plan between samples of their pixels, " +
+			"applied to every pixel by the softmin that extends its potentials. Large ε washes all colours into " +
+			"one; small ε needs a solver that stands it.",
 		Sizes: kit.Sizes("%v × %v photographs, %v colours each, 4 values of ε", kit.Per{2, 4, 4, 8},
 			kit.Per{2, 3, 3, 5}, kit.Per{300, 600, 600, 3000}),
 		Seconds:    kit.ByPreset(1., 3, 3, 60),
@@ -191,23 +191,18 @@ func drawColour(v lab.View[ColourParams, ColourOut]) (lab.Exhibit, error) {
 	sizes := v.Badge(fmt.Sprintf("%d colours each", p.Samples))
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
-			{Name: "pictures",
-				Caption: fmt.Sprintf(
-					"Photographs of CIFAR-10 (left) in the colours of the other class, over ε in units of the mean "+
-						"cost. One plan between %d pixels of each serves both ways and all %d pixels.",
-					p.Samples, p.Across*p.Down*32*32), Drawing: style.Figure{Body: grid, Width: style.TwoColumns,
-					Badge: sizes}},
-			{Name: "colours",
-				Caption: fmt.Sprintf(
-					"Pixels of the photographs in OKLab, in their own colours, and of the ships after transfer at "+
-						"ε = %g of the mean cost.",
-					cells[len(cells)-1].Params.Ratio), Drawing: style.Figure{Body: colourClouds(cells[len(cells)-1]),
-					Width: style.TwoColumns, Badge: sizes}},
+			kit.Picture("pictures", grid, sizes, fmt.Sprintf(
+				"Photographs of CIFAR-10 (left) in the colours of the other class, over ε in units of the mean "+
+					"cost. One plan between %d pixels of each serves both ways and all %d pixels.",
+				p.Samples, p.Across*p.Down*32*32)),
+			kit.Picture("colours", colourClouds(cells[len(cells)-1]), sizes, fmt.Sprintf(
+				"Pixels of the photographs in OKLab, in their own colours, and of the ships after transfer at ε = "+
+					"%g of the mean cost.",
+				cells[len(cells)-1].Params.Ratio)),
 		},
 		Tables: []lab.Table{colourTable(cells)},
 		Notes: []string{"Costs are squared distances in OKLab. Distances in the table are between pixels drawn " +
-			"afresh, " +
-			"so that the map is tested on pixels that the plan has not seen."},
+			"afresh, so that the map is tested on pixels that the plan has not seen."},
 	}, nil
 }
 
@@ -224,7 +219,7 @@ func planes(m *mat.Dense) []float32 {
 }
 
 // colourClouds draws pixels of both pictures, and of the first after transfer, by lightness and hue.
-func colourClouds(c lab.Result[ColourParams, ColourOut]) style.Panels {
+func colourClouds(c colourCell) style.Panels {
 	panels := style.Panels{Letters: true, ShareX: true, ShareY: true}
 	for _, f := range [][2]string{{"a.npy", "ships"}, {"ab.npy", "ships, transferred"}, {"b.npy", "frogs"}} {
 		m := kit.Matrix(c.Open, f[0])
@@ -254,18 +249,16 @@ func colourClouds(c lab.Result[ColourParams, ColourOut]) style.Panels {
 	return panels
 }
 
-func colourTable(cells []lab.Result[ColourParams, ColourOut]) lab.Table {
-	return lab.Table{
-		Name: "distances",
-		Caption: "Exact squared Wasserstein distance in OKLab between fresh pixels: of the two classes, after " +
-			"transfer, and between two draws from the target; variance over the target's.",
-		Header: []string{"ε / mean cost", "before", "after", "two draws", "variance", "iterations", "status"},
-		Rows: kit.Each(cells, func(c lab.Result[ColourParams, ColourOut]) []string {
+func colourTable(cells []colourCell) lab.Table {
+	return kit.Table("distances",
+		"Exact squared Wasserstein distance in OKLab between fresh pixels: of the two classes, after transfer, and "+
+			"between two draws from the target; variance over the target's.",
+		"ε / mean cost | before | after | two draws | variance | iterations | status",
+		kit.Each(cells, func(c colourCell) []string {
 			v := c.Value
-			return []string{fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.5f", v.Before), fmt.Sprintf("%.5f", v.After),
-				fmt.Sprintf("%.5f", v.Noise), fmt.Sprintf("%.3f", v.Spread), fmt.Sprint(v.Iterations), v.Status}
-		}),
-	}
+			return kit.Row("%v | %.5f | %.5f | %.5f | %.3f | %v | %s", c.Params.Ratio, v.Before, v.After, v.Noise,
+				v.Spread, v.Iterations, v.Status)
+		})...)
 }
 
 func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
@@ -282,21 +275,16 @@ func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
 		kit.AtMost("mean of the transferred colours, largest distance from the target's",
 			"Tᵀ1 = b: the barycentric projection keeps the mean", shift, 1e-8,
 			"a marginal error of 1e-9 times colours of size 1, and rounding", sameColours),
-		{
-			What:     "variance of the transferred colours over the target's, the largest",
-			Source:   "averages are narrower: Jensen",
-			Got:      spread,
-			Relation: lab.AtMost,
-			Want:     1,
-			AbsTol:   1e-8,
-			Why:      "a law",
-			Null:     widerColours,
-		},
+		kit.AtMostWithin("variance of the transferred colours over the target's, the largest",
+			"averages are narrower: Jensen", spread, 1, 1e-8, "a law", widerColours),
 		kit.AtLeast("least growth of that variance as ε falls", "rows of the plan get narrower",
 			narrower, 0, "the values are far apart", widerColours),
 		kit.AtMost("distance to the target's colours after transfer over before, smallest ε",
 			"transport reaches its target", last.After/last.Before, 0.2,
-			"a fifth; two draws of the target differ by the last column but one of the table, which is "+
-				"less", sameColours),
+			"a fifth; two draws of the target differ by the last column but one of the table, which is less",
+			sameColours),
 	}, nil
 }
+
+// colourCell is a finished cell.
+type colourCell = lab.Result[ColourParams, ColourOut]

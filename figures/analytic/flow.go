@@ -23,9 +23,9 @@ func Flow() lab.Study[FlowParams, FlowOut] {
 	return lab.Study[FlowParams, FlowOut]{
 		Name:  "analytic/flow",
 		Title: "A generative flow by three transport losses",
-		Shows: "Points move down the gradient of a loss to data, two half-moons. The regularised loss shrinks " +
-			"them, the more the larger ε; the " +
-			"sharp loss has a bias of its own; the Sinkhorn divergence has neither. At small ε all three come close.",
+		Shows: "Points move down the gradient of a loss to data, two half-moons. The regularised loss shrinks them, " +
+			"the more the larger ε; the sharp loss has a bias of its own; the Sinkhorn divergence has neither. At " +
+			"small ε all three come close.",
 		Sizes: kit.Sizes("%v points, 2 values of ε, %v steps", kit.Per{60, 200, 300, 1000},
 			kit.Per{20, 40, 60, 150}),
 		Seconds:    kit.ByPreset(.5, 3, 12, 1500),
@@ -169,19 +169,16 @@ func drawFlow(v lab.View[FlowParams, FlowOut]) (lab.Exhibit, error) {
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
-			{Name: "points",
-				Caption: fmt.Sprintf("%d points after %d steps of gradient descent from a narrow normal cloud.", n,
-					cells[0].Params.Steps),
-				Drawing: style.Figure{Body: ends, Width: style.TwoColumns, Badge: sizes}},
-			{Name: "distance",
-				Caption: "Exact squared Wasserstein distance between the points and the data after each step, by " +
-					"the network simplex.",
-				Drawing: style.Figure{Body: distance, Width: style.TwoColumns, Badge: sizes}},
+			kit.Picture("points", ends, sizes,
+				fmt.Sprintf("%d points after %d steps of gradient descent from a narrow normal cloud.", n,
+					cells[0].Params.Steps)),
+			kit.Picture("distance", distance, sizes,
+				"Exact squared Wasserstein distance between the points and the data after each step, by the network "+
+					"simplex."),
 		},
 		Tables: []lab.Table{flowTable(cells)},
 		Notes: []string{"Every point moves by the same rate times n times its gradient, plans solved to 1e-8 at " +
-			"every step. The divergence is that of the regularised loss, " +
-			"OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y)."},
+			"every step. The divergence is that of the regularised loss, OT(X,Y) − ½ OT(X,X) − ½ OT(Y,Y)."},
 	}, nil
 }
 
@@ -216,17 +213,15 @@ func flowDistance(cells []flowCell) style.Plot {
 }
 
 func flowTable(cells []flowCell) lab.Table {
-	return lab.Table{
-		Name: "flows",
-		Caption: "Exact squared Wasserstein distance to the data at the start and at the end, and the variance of " +
-			"the points over that of the data.",
-		Header: []string{"loss", "ε / mean cost", "W₂² at the start", "at the end", "variance", "plans not converged"},
-		Rows: kit.Each(cells, func(c flowCell) []string {
+	return kit.Table("flows",
+		"Exact squared Wasserstein distance to the data at the start and at the end, and the variance of the points "+
+			"over that of the data.",
+		"loss | ε / mean cost | W₂² at the start | at the end | variance | plans not converged",
+		kit.Each(cells, func(c flowCell) []string {
 			w := c.Value.W
-			return []string{c.Params.Loss, fmt.Sprint(c.Params.Ratio), fmt.Sprintf("%.4f", w[0]),
-				fmt.Sprintf("%.5f", w[len(w)-1]), fmt.Sprintf("%.3f", c.Value.Spread), fmt.Sprint(c.Value.Unsolved)}
-		}),
-	}
+			return kit.Row("%s | %v | %.4f | %.5f | %.3f | %v", c.Params.Loss, c.Params.Ratio, w[0], w[len(w)-1],
+				c.Value.Spread, c.Value.Unsolved)
+		})...)
 }
 
 func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
@@ -238,29 +233,17 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 	last := func(c flowCell) float64 { return c.Value.W[len(c.Value.W)-1] }
 	reg, sharp, div := cells[0], cells[1], cells[2]
 	return []lab.Claim{
-		{
-			What:   "steps whose plan did not converge",
-			Source: "every gradient is that of a solved problem",
-			Got:    unsolved,
-			Want:   0,
-			Why:    "counted",
-			Null:   standingStill,
-		},
+		kit.Near("steps whose plan did not converge", "every gradient is that of a solved problem", unsolved, 0, 0,
+			"counted", standingStill),
 		kit.AtMost("variance of the points by the regularised loss at the large ε, over the data's",
 			"its minimiser is too narrow: the plan adds ε/2 a coordinate (Gaussians: Janati et al. 2020)",
 			reg.Value.Spread, 0.9, "ε/2 a coordinate against the variance of the data", arrived),
-		{
-			What:   "variance by the divergence at the large ε, over the data's",
-			Source: "the divergence is 0 only at the data (Feydy et al. 2019)",
-			Got:    div.Value.Spread,
-			Want:   1,
-			AbsTol: 0.1,
-			Why:    "steps are finite",
-			Null:   standingStill,
-		},
+		kit.Near("variance by the divergence at the large ε, over the data's",
+			"the divergence is 0 only at the data (Feydy et al. 2019)", div.Value.Spread, 1, 0.1, "steps are finite",
+			standingStill),
 		kit.AtMost("distance left by the divergence over that left by the regularised loss, large ε",
-			"debiasing", last(div)/last(reg), 0.5, "half; what is left to the divergence is the "+
-				"noise of its finite steps, to the other its bias", standingStill),
+			"debiasing", last(div)/last(reg), 0.5, "half; what is left to the divergence is the noise of its finite "+
+				"steps, to the other its bias", standingStill),
 		kit.AtMost("distance left by the sharp loss over that left by the regularised one, large ε",
 			"section 2: the derivative of the sharp loss is not its plan", last(sharp)/last(reg), 0.6,
 			"by the plan alone both are one flow; the sharp loss has the smaller bias", standingStill),

@@ -22,13 +22,10 @@ func GradientError() lab.Study[FamilyParams, GradientErrors] {
 	return lab.Study[FamilyParams, GradientErrors]{
 		Name:  "analytic/gradient-error",
 		Title: "Error of the gradient of the sharp loss",
-		Shows: "Where the paper's own formula breaks: a constant added to all costs, which changes neither plan " +
-			"nor gradient, costs it " +
-			"a digit for each digit of the constant over ε; two clusters that move apart, so that hardly any mass " +
-			"crosses and its " +
-			"matrix D becomes singular, cost it the small entries of the gradient, and now and then all of them. " +
-			"The form without " +
-			"subtractions loses nothing.",
+		Shows: "Where the paper's own formula breaks: a constant added to all costs, which changes neither plan nor " +
+			"gradient, costs it a digit for each digit of the constant over ε; two clusters that move apart, so " +
+			"that hardly any mass crosses and its matrix D becomes singular, cost it the small entries of the " +
+			"gradient, and now and then all of them. The form without subtractions loses nothing.",
 		Sizes: kit.Sizes("two clusters of %v points, %v distances, %v shifts, %v draws", kit.Per{4, 8, 8, 16},
 			kit.Per{5, 9, 11, 15}, kit.Per{5, 6, 6, 11}, kit.Per{2, 5, 9, 25}),
 		Seconds:    kit.ByPreset(1.3, 13, 30, 1500),
@@ -207,17 +204,16 @@ func drawGradientError(v lab.View[FamilyParams, GradientErrors]) (lab.Exhibit, e
 	panels := style.Panels{Items: []style.Drawer{shift, apart}, Letters: true, Columns: 2}
 	caption := fmt.Sprintf(
 		"Relative error of ∂⟨T,c⟩/∂c for two clusters of %d points, ε = %g; lines are the median of the draws and "+
-			"bands their range. "+
-			"(a) The largest error over the largest entry, as the costs are shifted. (b) The largest relative "+
-			"error of "+
-			"an entry, as the clusters move apart. Dashed: the precision of float64.", first.N, first.Eps)
+			"bands their range. (a) The largest error over the largest entry, as the costs are shifted. (b) The "+
+			"largest relative error of an entry, as the clusters move apart. Dashed: the precision of float64.",
+		first.N, first.Eps)
 	notes := []string{
 		fmt.Sprintf(
 			"The true gradients of (a) and (b) are the experiment's own: the problem is solved again in %d bits of "+
-				"math/big and "+
-				"differentiated there by the paper's formula. All methods but the unrolled one start from the same "+
-				"plan, solved to a marginal error of 1e-14; in (b) from that of the true potentials, rounded, "+
-				"since a solver of float64 cannot see the offset of two clusters that hardly exchange mass.", bits),
+				"math/big and differentiated there by the paper's formula. All methods but the unrolled one start "+
+				"from the same plan, solved to a marginal error of 1e-14; in (b) from that of the true potentials, "+
+				"rounded, since a solver of float64 cannot see the offset of two clusters that hardly exchange mass.",
+			bits),
 		lottery(v.Cells),
 	}
 	return lab.Exhibit{Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n = %d", 2*first.N)),
@@ -238,9 +234,8 @@ func lottery(apart []familyResult) string {
 	}
 	return fmt.Sprintf(
 		"Where the smallest eigenvalue of D is below 1e-17, the largest entries of the paper's gradient are right "+
-			"or not by chance: "+
-			"a pivot that is nothing but rounding either cancels later or is 0. Here %d of %d such problems came out "+
-			"with a relative error above 1e-6 (at worst %.0e).", lost, singular, worst)
+			"or not by chance: a pivot that is nothing but rounding either cancels later or is 0. Here %d of %d "+
+			"such problems came out with a relative error above 1e-6 (at worst %.0e).", lost, singular, worst)
 }
 
 const errorFloor, errorCeiling = 1e-17, 1e3
@@ -293,33 +288,19 @@ func claimGradientError(v lab.View[FamilyParams, GradientErrors]) ([]lab.Claim, 
 		}
 	}
 	return []lab.Claim{
-		{
-			What:     "largest error of the form without subtractions",
-			Source:   "all its terms add up with one sign",
-			Got:      worst,
-			Relation: lab.AtMost,
-			Want:     1e-12,
-			Why:      "some n² roundings in a row, and the plan's own error",
-			Null:     paperEverywhere,
-			Law:      true,
-		},
+		kit.Law(kit.AtMost("largest error of the form without subtractions", "all its terms add up with one sign",
+			worst, 1e-12, "some n² roundings in a row, and the plan's own error", paperEverywhere)),
 		kit.AtMost("largest relative error of an entry of it", "as above", entry, 1e-12,
 			"as above; entries can be the difference of larger ones", paperEverywhere),
-		kit.AtMost("largest error of Cholesky with its fall-back", "pivots below 1e-4 of their "+
-			"diagonal are not trusted", automatic, 1e-10, "2⁻⁵³ over the weakest trusted pivot, times n",
+		kit.AtMost("largest error of Cholesky with its fall-back", "pivots below 1e-4 of their diagonal are not "+
+			"trusted", automatic, 1e-10, "2⁻⁵³ over the weakest trusted pivot, times n",
 			paperEverywhere),
-		{
-			What:   "digits the paper's formula loses per digit of the shift",
-			Source: "s_u ⊕ s_v − c cancels",
-			Got:    slope(x, y),
-			Want:   1,
-			AbsTol: 0.15,
-			Why:    "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades",
-			Null:   stableEverywhere,
-		},
+		kit.Near("digits the paper's formula loses per digit of the shift", "s_u ⊕ s_v − c cancels", slope(x, y), 1,
+			0.15, "a rounding of size shift·2⁻⁵³; draws scatter by a factor of some units over eight decades",
+			stableEverywhere),
 		kit.AtLeast("the paper's formula, least error of its worst entry at λ_min(D) < 1e-20",
-			"2⁻⁵³ / λ_min(D) > 1", lost, 1e-6, "no digit should be left; luck in the rounding may "+
-				"spare a few", stableEverywhere),
+			"2⁻⁵³ / λ_min(D) > 1", lost, 1e-6, "no digit should be left; luck in the rounding may spare a few",
+			stableEverywhere),
 	}, nil
 }
 

@@ -21,10 +21,8 @@ func Precision() lab.Study[PrecisionParams, PrecisionOut] {
 		Name:  "analytic/precision",
 		Title: "Loss of precision of Sinkhorn's algorithm",
 		Shows: "An exponential density against a mixture of two normals. As ε falls, kernel scaling underflows, " +
-			"first in float32 and " +
-			"then in float64, and its plan is wrong or not a number; log-domain Sinkhorn stays finite but has not " +
-			"converged after " +
-			"as many iterations; L-BFGS on the semi-dual is right throughout.",
+			"first in float32 and then in float64, and its plan is wrong or not a number; log-domain Sinkhorn stays " +
+			"finite but has not converged after as many iterations; L-BFGS on the semi-dual is right throughout.",
 		Sizes: kit.Sizes("%v × %v atoms, %v values of ε, %v iterations", kit.Per{60, 200, 200, 1000},
 			kit.Per{50, 160, 160, 800}, kit.Per{5, 13, 13, 17}, kit.Per{1000, 1000, 1000, 2000}),
 		Seconds:    kit.ByPreset(.5, 1.5, 1.5, 100),
@@ -208,8 +206,7 @@ func drawPrecision(v precisionView) (lab.Exhibit, error) {
 					"number.", first.Iterations, first.N, first.M)),
 		Tables: []lab.Table{precisionTable(cells)},
 		Notes: []string{"The right plan T* is by Newton's method; its marginal error, in the table, bounds the " +
-			"error of each of its entries. " +
-			"A plan cannot be off by more than 2."},
+			"error of each of its entries. A plan cannot be off by more than 2."},
 	}, nil
 }
 
@@ -242,17 +239,14 @@ func precisionPlot(cells []lab.Result[PrecisionParams, PrecisionOut], label stri
 }
 
 func precisionTable(cells []lab.Result[PrecisionParams, PrecisionOut]) lab.Table {
-	t := lab.Table{
-		Name: "precision",
-		Caption: "Error of the plan, Σ|T − T*|, and the status that the solver reports (kernel scaling checks " +
-			"nothing).",
-		Header: []string{"ε / mean cost", "reference's marginal error"},
-	}
+	t := kit.Table("precision",
+		"Error of the plan, Σ|T − T*|, and the status that the solver reports (kernel scaling checks nothing).",
+		"ε / mean cost | reference's marginal error")
 	for _, s := range precisionSolvers {
 		t.Header = append(t.Header, s.name, "status")
 	}
 	for _, c := range cells {
-		row := []string{fmt.Sprintf("%.2g", c.Params.Ratio), fmt.Sprintf("%.1e", c.Value.Reference)}
+		row := kit.Row("%.2g | %.1e", c.Params.Ratio, c.Value.Reference)
 		for _, s := range precisionSolvers {
 			e := c.Value.Solver[s.key]
 			row = append(row, fmt.Sprintf("%.1e", e.Plan), e.Status)
@@ -279,15 +273,15 @@ func claimPrecision(v precisionView) ([]lab.Claim, error) {
 		kit.AtMost("marginal error of the reference plans, the largest", "T1 = a, Tᵀ1 = b", reference,
 			1e-11, "asked for 1e-13; rounding of n + m sums of the matrix", wrongPlans),
 		kit.AtMost("error of L-BFGS's plan, the largest over ε", "“accurate”: abstract", worst, 1e-6,
-			"an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along "+
-				"the ridge matter at the smallest ε", wrongPlans),
+			"an L1 marginal error t bounds entries by t/2, not their sum; some hundred entries along the ridge "+
+				"matter at the smallest ε", wrongPlans),
 		kit.AtLeast("error of kernel scaling's plan in float64 at the smallest ε",
 			"“can quickly lose precision”: introduction", wrong("scaling64"), 1e-2,
 			"exp(−c/ε) underflows for c > 745 ε", rightPlans),
 		kit.AtLeast("error of log-domain Sinkhorn's plan at the smallest ε",
 			"“still suffer from slow convergence”: introduction", wrong("log"), 1e-2,
-			"its error falls no faster than 1/iterations before the linear phase, which is some c/ε "+
-				"iterations away", rightPlans),
+			"its error falls no faster than 1/iterations before the linear phase, which is some c/ε iterations away",
+			rightPlans),
 	}, nil
 }
 

@@ -22,10 +22,8 @@ func Proposition1() lab.Study[RatesParams, RatesOut] {
 		Name:  "analytic/proposition1",
 		Title: "Sharp and regularised loss against the exact distance",
 		Shows: "As λ = 1/ε grows, the regularised loss approaches W like 1/λ, with the entropy of the optimal plan " +
-			"as its constant, and " +
-			"the sharp loss exponentially. The exponent is not 1, as the proposition has it: it is the smallest " +
-			"reduced cost of the exact problem, " +
-			"which carries the unit of cost that λ lacks.",
+			"as its constant, and the sharp loss exponentially. The exponent is not 1, as the proposition has it: " +
+			"it is the smallest reduced cost of the exact problem, which carries the unit of cost that λ lacks.",
 		Sizes: kit.Sizes("%v problems of %v × %v atoms, %v values of λ", kit.Per{3, 12, 40, 40},
 			kit.Per{5, 8, 8, 12}, kit.Per{6, 9, 9, 13}, kit.Per{12, 29, 43, 43}),
 		Seconds:    kit.ByPreset(.1, 1, 3, 20),
@@ -168,15 +166,13 @@ func drawProposition1(v lab.View[RatesParams, RatesOut]) (lab.Exhibit, error) {
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d × %d atoms", n, n+1)),
 			fmt.Sprintf(
 				"%d random problems of %d × %d points of the unit square, λ in units of 1/δ. (a) Median and range "+
-					"over the problems. "+
-					"(b) The sharp loss alone, on a linear axis of λ.", len(cells), n, n+1)),
+					"over the problems. (b) The sharp loss alone, on a linear axis of λ.", len(cells), n, n+1)),
 		Tables: []lab.Table{ratesTable(cells)},
 		Notes: []string{
 			"δ is the smallest reduced cost c − f − g of an arc that the exact plan does not use, from the network " +
-				"simplex' potentials, which are unique here. " +
-				"Entropic potentials converge to them, so T outside of the exact plan's support, and with it S − W " +
-				"= ⟨T, c − f − g⟩, falls like exp(−λδ). " +
-				"That sum has no negative term, which is why it can be followed far below 1e-16.",
+				"simplex' potentials, which are unique here. Entropic potentials converge to them, so T outside of " +
+				"the exact plan's support, and with it S − W = ⟨T, c − f − g⟩, falls like exp(−λδ). That sum has no " +
+				"negative term, which is why it can be followed far below 1e-16.",
 			exponentNote(cells),
 		},
 	}, nil
@@ -212,25 +208,20 @@ func exponentNote(cells []ratesCell) string {
 	}
 	return fmt.Sprintf(
 		"Proposition 1 states |S − W| ≤ C₁ e^{−λ}. Here %d of %d problems have δ < 1, and for these no constant C₁ "+
-			"makes that true for every λ: "+
-			"the statement needs costs in units in which δ ≥ 1.", small, len(cells))
+			"makes that true for every λ: the statement needs costs in units in which δ ≥ 1.", small, len(cells))
 }
 
 func ratesTable(cells []ratesCell) lab.Table {
-	return lab.Table{
-		Name: "problems",
-		Caption: "Each problem: exact distance and the bound that its certificate proves, the smallest reduced " +
-			"cost δ, the rate that S − W is measured to fall at, and the constant of 1/λ, measured and h(P*).",
-		Header: []string{"problem", "W", "certified to", "arcs", "δ", "measured rate / δ", "λ(W − S̃)", "h(P*)"},
-		Rows: kit.Each(cells, func(c ratesCell) []string {
+	return kit.Table("problems",
+		"Each problem: exact distance and the bound that its certificate proves, the smallest reduced cost δ, the "+
+			"rate that S − W is measured to fall at, and the constant of 1/λ, measured and h(P*).",
+		"problem | W | certified to | arcs | δ | measured rate / δ | λ(W − S̃) | h(P*)",
+		kit.Each(cells, func(c ratesCell) []string {
 			v := c.Value
 			last := len(v.Reg) - 1
-			return []string{fmt.Sprint(c.Params.Draw), fmt.Sprintf("%.6f", v.W), fmt.Sprintf("%.0e", v.Proof),
-				fmt.Sprint(v.Arcs), fmt.Sprintf("%.2e", v.Gap),
-				fmt.Sprintf("%.4f", rateOf(c)), fmt.Sprintf("%.6f", v.Lambda[last]*v.Reg[last]),
-				fmt.Sprintf("%.6f", v.Entropy)}
-		}),
-	}
+			return kit.Row("%v | %.6f | %.0e | %v | %.2e | %.4f | %.6f | %.6f", c.Params.Draw, v.W, v.Proof, v.Arcs,
+				v.Gap, rateOf(c), v.Lambda[last]*v.Reg[last], v.Entropy)
+		})...)
 }
 
 // rateOf is the rate at which S − W falls where λδ is above 40, in units of δ.
@@ -261,25 +252,10 @@ func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 	}
 	_, rate, worst := spread(rates)
 	return []lab.Claim{
-		{
-			What:     "exact distances, the largest proved relative error",
-			Source:   "duality",
-			Got:      proof,
-			Relation: lab.AtMost,
-			Want:     1e-13,
-			Why:      "rounding of potentials",
-			Null:     slowLosses,
-			Law:      true,
-		},
-		{
-			What:     "S − W and W − S̃, the most negative",
-			Source:   "S̃ ≤ W ≤ S",
-			Got:      negative,
-			Relation: lab.AtMost,
-			Why:      "a law; the values are far above rounding",
-			Null:     exchangedLosses,
-			Law:      true,
-		},
+		kit.Law(kit.AtMost("exact distances, the largest proved relative error", "duality", proof, 1e-13,
+			"rounding of potentials", slowLosses)),
+		kit.Law(kit.AtMost("S − W and W − S̃, the most negative", "S̃ ≤ W ≤ S", negative, 0,
+			"a law; the values are far above rounding", exchangedLosses)),
 		kit.AtMost("rate of the sharp loss over δ, the median distance from 1",
 			"Proposition 1, with its exponent made precise", rate, 0.01,
 			"measured on λδ from 40 to 100, where a second reduced cost of 1.2 δ has died out to e^{−8}",
@@ -287,8 +263,8 @@ func claimProposition1(v lab.View[RatesParams, RatesOut]) ([]lab.Claim, error) {
 		kit.AtMost("rate of the sharp loss over δ, the largest distance from 1", "as above", worst, 0.2,
 			"a second reduced cost that is closer to δ still mixes in", slowLosses),
 		kit.AtMost("λ(W − S̃) over h(P*), the largest distance from 1 at λδ = 100",
-			"Proposition 1, regularised loss", constant, 1e-6, "what is left is exponentially small, "+
-				"and rounding of W times λ", slowLosses),
+			"Proposition 1, regularised loss", constant, 1e-6, "what is left is exponentially small, and rounding "+
+				"of W times λ", slowLosses),
 	}, nil
 }
 

@@ -24,13 +24,9 @@ func unrolledScaling(c *mat.Dense, a, b []float64, eps float64, iterations int) 
 	for t := 1; t <= iterations; t++ {
 		us[t], vs[t] = make([]float64, n), make([]float64, m)
 		k.mul(us[t], vs[t-1])
-		for i, r := range us[t] {
-			us[t][i] = a[i] / r
-		}
+		floats.DivTo(us[t], a, us[t])
 		k.mulT(vs[t], us[t])
-		for j, s := range vs[t] {
-			vs[t][j] = b[j] / s
-		}
+		floats.DivTo(vs[t], b, vs[t])
 	}
 	u, v := us[iterations], vs[iterations]
 	out := mat.NewDense(n, m, nil) // first ∂<T,c>/∂K at fixed u and v, then ∂/∂c
@@ -87,11 +83,8 @@ type logUnrolled struct {
 
 // unrolling is what logUnrolled found.
 type unrolling struct {
-	// Value is <T,c> and Cost its gradient with respect to the costs, n×m.
-	Value float64
-	Cost  *mat.Dense
-	// MarginalL1 is Σ|T1−a| + Σ|Tᵀ1−b| after the last iteration.
-	MarginalL1 float64
+	// Cost is the gradient of <T,c> with respect to the costs, n×m.
+	Cost *mat.Dense
 }
 
 // Eval runs the iterations of p, whose weights sum to 1, forward and back. Cost: four exponentials
@@ -137,21 +130,16 @@ func (t *tape) backward(ctx context.Context) (*unrolling, error) {
 	n, m, last := len(t.a), len(t.b), len(t.f)-1
 	out := &unrolling{Cost: mat.NewDense(n, m, nil)}
 	df, dg := make([]float64, n), make([]float64, m)
-	row, col := make([]float64, n), make([]float64, m)
 	for i, a := range t.a {
 		for j, b := range t.b {
 			c := t.c.At(i, j)
 			x := a * b * math.Exp((t.f[last][i]+t.g[last][j]-c)/t.eps)
-			out.Value += x * c
-			row[i] += x
-			col[j] += x
 			d := x * c / t.eps
 			df[i] += d
 			dg[j] += d
 			out.Cost.Set(i, j, x-d)
 		}
 	}
-	out.MarginalL1 = floats.Distance(row, t.a, 1) + floats.Distance(col, t.b, 1)
 	for k := last; k > 0; k-- {
 		if err := ctx.Err(); err != nil {
 			return nil, err

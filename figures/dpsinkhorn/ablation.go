@@ -45,7 +45,7 @@ func ablationStudy(name, title, what string, quick, smoke, times int) lab.Study[
 			fmt.Sprintf("60,000 images, %s, %d rows, one training each", smallSizes(lab.Quick), quick),
 			fmt.Sprintf("60,000 images, %s, 1000 synthetic images, %d trainings a row", smallSizes(lab.Full), times),
 			fmt.Sprintf("60,000 images, the steps of the paper's accounting of 50 images, width 64, 60,000 "+
-				"synthetic "+"images, %d trainings a row", times)),
+				"synthetic images, %d trainings a row", times)),
 		Experiment: imagesOf,
 		Seeds:      lab.Replicates(1, 1, times, times),
 	}
@@ -81,7 +81,7 @@ func partsGrid(set lab.Setting) (out []Params) {
 			out = append(out, c)
 		}
 	}
-	for _, r := range ablationRows[lab.Pick(set.Preset, 4, 0, 0, 0):] {
+	for _, r := range ablationRows[kit.Smoke(set.Preset, 4, 0):] {
 		add(recipeParams(set, false, 10), r.change)
 	}
 	add(recipeParams(set, false, 10), func(r *Recipe) { *r = printedRecipe(set, false) })
@@ -100,7 +100,7 @@ func searchGrid(set lab.Setting, fashion bool) (out []Params) {
 	if set.Preset == lab.Quick || set.Preset == lab.Smoke {
 		few := []int{0, 7, 8}
 		rows = nil
-		for _, i := range few[lab.Pick(set.Preset, len(few)-1, 0, 0, 0):] {
+		for _, i := range few[kit.Smoke(set.Preset, len(few)-1, 0):] {
 			rows = append(rows, searchRows[fashion][i])
 		}
 	}
@@ -120,8 +120,7 @@ func stepsAt(steps int, sigma float64) int {
 
 // publishedCosts are cells of the accounting figure's experiment for the noise scales of Tables 4 and 5.
 func publishedCosts(set lab.Setting) (out []AccountingParams) {
-	for _, sigma := range lab.Pick(set.Preset, []float64{1.5}, []float64{1.1, 1.3, 1.5, 1.9},
-		[]float64{1.1, 1.3, 1.5, 1.9}, []float64{1.1, 1.3, 1.5, 1.9}) {
+	for _, sigma := range kit.Smoke(set.Preset, []float64{1.5}, []float64{1.1, 1.3, 1.5, 1.9}) {
 		out = append(out, AccountingParams{Multiplier: sigma, Steps: publishedSteps[sigma],
 			Exact: set.Preset == lab.Paper})
 	}
@@ -209,22 +208,19 @@ func drawAblation(v view, of rowOf, rows string) (out lab.Exhibit, err error) {
 	if size := smallSizes(v.Preset); size != "" {
 		out.Notes = append(out.Notes, chosenNote,
 			"What ran here is "+size+" and enlarged afterwards, which is ours; classes come in turn and the "+
-				"learning rate falls to 0. "+
-				"“Rows” is algorithm 1 as printed, each row clipped and noised alone; its ε in the table is the one "+
-				"that holds. “Free” is without noise.")
+				"learning rate falls to 0. “Rows” is algorithm 1 as printed, each row clipped and noised alone; its "+
+				"ε in the table is the one that holds. “Free” is without noise.")
 	}
 	return out, nil
 }
 
 // costTable says what the paper's rows cost.
 func costTable(known []accountingCell) lab.Table {
-	return lab.Table{
-		Name:    "epsilon",
-		Caption: "What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
-		Header: []string{"σ", "steps", "ε as published (" + dpsinkhorn.NotJustified + ")", "ε of its joint release",
-			"ε of the whole-batch clip at that σ", "both are"},
-		Rows: kit.Each(known, accountingRow),
-	}
+	return kit.Table("epsilon",
+		"What the rows of the paper cost at δ = 1e-5: 50 rows of a step, Poisson batches of 50 of 60,000",
+		"σ | steps | ε as published ("+dpsinkhorn.NotJustified+") | ε of its joint release | ε of the "+
+			"whole-batch clip at that σ | both are",
+		kit.Each(known, accountingRow)...)
 }
 
 // besides prints an accuracy and, where the paper gives one, its.
@@ -236,11 +232,10 @@ func besides(accuracy string, published float64) string {
 }
 
 func ablationTable(runs [][]cell, rows []printedRow) lab.Table {
-	out := lab.Table{Name: "rows",
-		Caption: "Accuracy in percent; in brackets the paper's, with its FID, at an ε that is " +
-			dpsinkhorn.NotJustified + ". A dash is not measured at this size.",
-		Header: []string{"row", "steps", "σ that ran", "ε of what ran", "signal over noise", "logistic", "MLP", "CNN",
-			runs[0][0].Params.Judge.distance(), "the paper's FID"}}
+	out := kit.Table("rows", "Accuracy in percent; in brackets the paper's, with its FID, at an ε that is "+
+		dpsinkhorn.NotJustified+". A dash is not measured at this size.",
+		"row | steps | σ that ran | ε of what ran | signal over noise | logistic | MLP | CNN | "+
+			runs[0][0].Params.Judge.distance()+" | the paper's FID")
 	for i, run := range runs {
 		c, r := run[0], run[0].Params.Method.Recipe
 		row := []string{rows[i].name, "–", "–", c.Value.privacy(), "–"}
@@ -257,6 +252,9 @@ func ablationTable(runs [][]cell, rows []printedRow) lab.Table {
 	}
 	return out
 }
+
+// A triple is a number for each of classifiers.
+type triple = [3]float64
 
 var classifiers = [3]string{"logistic regression", "MLP", "CNN"}
 
@@ -290,7 +288,7 @@ func accuracyPoints(x style.Axis, runs [][]cell, rows []printedRow) style.Plot {
 		theirs.Name, theirs.Series, theirs.Color = "the paper's, at an ε that does not hold", 3, color.Gray{Y: 90}
 		items = append(items, theirs)
 	}
-	return style.Plot{X: x, Y: style.Axis{Label: "accuracy", Unit: "%", Min: 0, Max: 100}, Items: items, Aspect: .4}
+	return style.Plot{X: x, Y: style.Axis{Label: "accuracy", Unit: "%", Max: 100}, Items: items, Aspect: .4}
 }
 
 // claimsPrinted are that all classifiers are as good as the paper's, and that the distance is no larger.
@@ -435,15 +433,8 @@ func claimSearch(v view, costs lab.Part[AccountingParams, AccountingOut]) ([]lab
 	for _, c := range costs.View(v.Source).Cells {
 		at := fmt.Sprintf(" at σ = %g, %d steps", c.Params.Multiplier, c.Params.Steps)
 		out = append(out,
-			lab.Claim{
-				What:   "ε as published" + at + ": " + dpsinkhorn.NotJustified,
-				Source: "Table 4: ε = 10",
-				Got:    c.Value.Published,
-				Want:   10,
-				RelTol: .1,
-				Why:    "a sharper conversion from Rényi divergences than the paper's, 8 % less",
-				Null:   swapped,
-			},
+			kit.Near("ε as published"+at+": "+dpsinkhorn.NotJustified, "Table 4: ε = 10", c.Value.Published, 10,
+				1, "a sharper conversion from Rényi divergences than the paper's, 8 % less", swapped),
 			kit.AtLeast("joint ε of the same release ("+c.Value.Kind+")"+at, "sensitivity 2Δ√n",
 				c.Value.Joint, 100, "ten times the claim", swapped))
 	}
@@ -466,13 +457,13 @@ type ablationRow struct {
 
 // ablationRows are Table 2, in its order.
 var ablationRows = []ablationRow{
-	{"parameters", "L2", "none", 218.6, [3]float64{0, 79.9, 80.7},
+	{"parameters", "L2", "none", 218.6, triple{0, 79.9, 80.7},
 		func(r *Recipe) { r.Parameters, r.L1, r.P = true, 0, 0 }},
-	{"images", "L2", "none", 124.3, [3]float64{0, 82.0, 80.8}, func(r *Recipe) { r.L1, r.P = 0, 0 }},
-	{"images", "L1", "none", 73.9, [3]float64{0, 68.4, 65.7}, func(r *Recipe) { r.NoSquare, r.P = true, 0 }},
-	{"images", "L1 + L2", "none", 89.1, [3]float64{0, 80.8, 77.6}, func(r *Recipe) { r.P = 0 }},
-	{"images", "L1 + L2", "full", 86.0, [3]float64{0, 68.7, 66.7}, func(r *Recipe) { r.P = 1 }},
-	{"images", "L1 + L2", "semi", 48.4, [3]float64{0, 82.7, 83.2}, func(*Recipe) {}},
+	{"images", "L2", "none", 124.3, triple{0, 82.0, 80.8}, func(r *Recipe) { r.L1, r.P = 0, 0 }},
+	{"images", "L1", "none", 73.9, triple{0, 68.4, 65.7}, func(r *Recipe) { r.NoSquare, r.P = true, 0 }},
+	{"images", "L1 + L2", "none", 89.1, triple{0, 80.8, 77.6}, func(r *Recipe) { r.P = 0 }},
+	{"images", "L1 + L2", "full", 86.0, triple{0, 68.7, 66.7}, func(r *Recipe) { r.P = 1 }},
+	{"images", "L1 + L2", "semi", 48.4, triple{0, 82.7, 83.2}, func(*Recipe) {}},
 }
 
 // searchRow is a row of the paper's Tables 4 and 5: noise scale, clip, p, m, FID and percent of accuracy.
@@ -483,25 +474,25 @@ type searchRow struct {
 
 var searchRows = map[bool][]searchRow{
 	false: {
-		{1.1, 1.0, .2, 1, 75, [3]float64{81.2, 82.6, 79.5}},
-		{1.3, 1.0, .2, 1, 80, [3]float64{81.9, 82.4, 80.1}},
-		{1.3, 0.3, .2, 1, 68.8, [3]float64{79.8, 81.2, 76.9}},
-		{1.3, 0.7, .2, 1, 72.0, [3]float64{79.6, 81.1, 77.0}},
-		{1.5, 0.5, .2, 1, 74.5, [3]float64{82.3, 82.6, 82.1}},
-		{1.5, 0.7, .2, 1, 69.2, [3]float64{80.5, 82.2, 80.8}},
-		{1.9, 0.5, .2, 1, 76.4, [3]float64{80.2, 80.5, 79.2}},
-		{1.9, 0.7, .2, 1, 70.3, [3]float64{82.2, 83.4, 80.5}},
-		{1.5, 0.5, .4, 1, 48.4, [3]float64{82.8, 82.7, 83.2}},
+		{1.1, 1.0, .2, 1, 75, triple{81.2, 82.6, 79.5}},
+		{1.3, 1.0, .2, 1, 80, triple{81.9, 82.4, 80.1}},
+		{1.3, 0.3, .2, 1, 68.8, triple{79.8, 81.2, 76.9}},
+		{1.3, 0.7, .2, 1, 72.0, triple{79.6, 81.1, 77.0}},
+		{1.5, 0.5, .2, 1, 74.5, triple{82.3, 82.6, 82.1}},
+		{1.5, 0.7, .2, 1, 69.2, triple{80.5, 82.2, 80.8}},
+		{1.9, 0.5, .2, 1, 76.4, triple{80.2, 80.5, 79.2}},
+		{1.9, 0.7, .2, 1, 70.3, triple{82.2, 83.4, 80.5}},
+		{1.5, 0.5, .4, 1, 48.4, triple{82.8, 82.7, 83.2}},
 	},
 	true: {
-		{1.1, 1.0, .2, 1, 140.0, [3]float64{74.0, 74.0, 68.0}},
-		{1.3, 0.3, .2, 1, 156.6, [3]float64{74.1, 74.5, 65.8}},
-		{1.3, 0.7, .2, 1, 157.9, [3]float64{74.0, 74.2, 65.8}},
-		{1.5, 0.5, .2, 1, 163.4, [3]float64{73.7, 74.4, 67.5}},
-		{1.5, 0.7, .2, 1, 161.5, [3]float64{73.9, 74.2, 69.3}},
-		{1.9, 0.5, .2, 1, 153.8, [3]float64{73.5, 73.9, 69.4}},
-		{1.9, 0.7, .2, 1, 154.7, [3]float64{73.9, 73.9, 68.4}},
-		{1.9, 0.5, .4, 1, 133.0, [3]float64{73.2, 73.2, 69.6}},
-		{1.9, 0.5, .4, 3, 128.3, [3]float64{75.1, 74.6, 71.1}},
+		{1.1, 1.0, .2, 1, 140.0, triple{74.0, 74.0, 68.0}},
+		{1.3, 0.3, .2, 1, 156.6, triple{74.1, 74.5, 65.8}},
+		{1.3, 0.7, .2, 1, 157.9, triple{74.0, 74.2, 65.8}},
+		{1.5, 0.5, .2, 1, 163.4, triple{73.7, 74.4, 67.5}},
+		{1.5, 0.7, .2, 1, 161.5, triple{73.9, 74.2, 69.3}},
+		{1.9, 0.5, .2, 1, 153.8, triple{73.5, 73.9, 69.4}},
+		{1.9, 0.7, .2, 1, 154.7, triple{73.9, 73.9, 68.4}},
+		{1.9, 0.5, .4, 1, 133.0, triple{73.2, 73.2, 69.6}},
+		{1.9, 0.5, .4, 3, 128.3, triple{75.1, 74.6, 71.1}},
 	},
 }

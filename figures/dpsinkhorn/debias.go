@@ -27,11 +27,10 @@ func Fig4c() lab.Study[DebiasParams, DebiasOut] {
 	return lab.Study[DebiasParams, DebiasOut]{
 		Name:  "dpsinkhorn/fig4c",
 		Title: "Figure 4(c): bias and variance of the semi-debiased gradient",
-		Shows: "The gradient of the semi-debiased loss with respect to the generator's parameters, over the share " +
-			"p of fresh images in the debiasing batch: how far its mean is from that of p = 1, which is unbiased, " +
-			"and its " +
-			"variance over that of p = 0. A line for each generator, trained without privacy at its own p. Without " +
-			"clipping; the paper does not say which.",
+		Shows: "The gradient of the semi-debiased loss with respect to the generator's parameters, over the share p " +
+			"of fresh images in the debiasing batch: how far its mean is from that of p = 1, which is unbiased, and " +
+			"its variance over that of p = 0. A line for each generator, trained without privacy at its own p. " +
+			"Without clipping; the paper does not say which.",
 		Sizes: kit.Sizes("width %v, %v batches of %v, %v generators of %v steps", kit.Per{2, 4, 8, 64},
 			kit.Per{4, 40, 60, 300}, kit.Per{10, 25, 50, 50},
 			kit.Per{2, 3, 3, 6}, kit.Per{2, 60, 150, "20,000"}),
@@ -192,12 +191,12 @@ func drawDebias(v lab.View[DebiasParams, DebiasOut]) (lab.Exhibit, error) {
 		style.Plot{Title: "variance", X: x, Y: style.Axis{Label: "over that of p = 0"}, Items: variance},
 	}}, v.Badge(fmt.Sprintf("width %d, %d batches", cells[0].Params.Hidden,
 		cells[0].Params.Batches), sample.Note(cells[0].Params.Data, "mnist")),
-		"Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, "+
-			"so that the bias seen at small p holds some of their noise.")}, nil
+		"Bias and variance of the gradient over the share of fresh images. Means are over finitely many batches, so "+
+			"that the bias seen at small p holds some of their noise.")}, nil
 }
 
 func claimDebias(view lab.View[DebiasParams, DebiasOut]) (out []lab.Claim, err error) {
-	few := lab.Pick(view.Preset, "4 batches", "", "", "")
+	few := kit.Smoke(view.Preset, "4 batches", "")
 	narrow := lab.Pick(view.Preset, "4 batches", "40 batches of 25 by a generator of width 4", "", "")
 	for _, c := range view.Cells {
 		v, what := c.Value, fmt.Sprintf("trained at p = %g: ", c.Params.P)
@@ -208,15 +207,15 @@ func claimDebias(view lab.View[DebiasParams, DebiasOut]) (out []lab.Claim, err e
 		out = append(out,
 			kit.AtMostUnless(few, what+"largest distance of the bias over that at p = 0 from 1 − p",
 				"§5: as p rises, bias falls; a share p of the debiasing batch is fresh", off, .2,
-				"the step from one p to the next: a bias that p does not change is .8 and more away, and "+
-					"one of no data is noise", reversedShares),
+				"the step from one p to the next: a bias that p does not change is .8 and more away, and one of no "+
+					"data is noise", reversedShares),
 			kit.AtLeastUnless(narrow, what+"variance at p = 1 over that at p = 0",
 				"§5: as p rises, variance rises", v.Variance[len(v.P)-1], 1.05,
 				"more than the sampling error of a variance over hundreds of parameters and tens of batches",
 				reversedShares),
 			kit.AtLeastUnless(few, what+"what real images add to the mean gradient, relative",
-				"definition 4.3: 2W(X, Y) pulls towards data", v.Data, .8, "without their term it is the "+
-					"noise of two means over batches, half of the gradient and less", noData))
+				"definition 4.3: 2W(X, Y) pulls towards data", v.Data, .8, "without their term it is the noise of "+
+					"two means over batches, half of the gradient and less", noData))
 	}
 	return out, nil
 }

@@ -3,9 +3,11 @@ package dpsinkhorn
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"coupling/data"
 	"coupling/figures/internal/kit"
+	"coupling/figures/style"
 	"coupling/lab"
 )
 
@@ -21,8 +23,27 @@ func Hard() lab.Study[Params, Out] {
 			"by the judges of coupling judge; three trainings each, of CIFAR-10 one without noise and one on real "+
 			"images",
 		"the same, and CIFAR-10 at 0.3; 60,000 synthetic images each, and real ones of CIFAR-10")
-	s.Grid, s.Claims = hardGrid, claimHard
+	s.Grid, s.Draw, s.Claims = hardGrid, drawHard, claimHard
 	return s
+}
+
+// drawHard is drawFrontier whose badge names all data sets.
+func drawHard(v view) (lab.Exhibit, error) {
+	e, err := drawFrontier(v)
+	if err != nil {
+		return e, err
+	}
+	var names []string
+	for _, c := range v.Cells {
+		if !slices.Contains(names, c.Value.Name) {
+			names = append(names, c.Value.Name)
+		}
+	}
+	figure := e.Pictures[0].Drawing.(style.Figure)
+	figure.Badge = v.Badge(fmt.Sprintf("%d synthetic images of each of %s", v.Cells[0].Params.Synthetic,
+		strings.Join(names, ", ")))
+	e.Pictures[0].Drawing = figure
+	return e, nil
 }
 
 // hardGrid is the rows of Frontier in colour and at the smallest ε.

@@ -93,9 +93,9 @@ func printed(format string, v float64) string {
 
 // distanceNote says what the distances of tables are.
 const distanceNote = "FID is the Fréchet distance in the features of Inception-v3, whose weights users bring " +
-	"(--inception), of all synthetic images, rounded to bytes, to the test images; KID is times 1000. " +
-	"Without the weights distances are FD-LeNet, in features of a LeNet trained on real images here: comparable " +
-	"within a table only, and not with the FID that the paper prints."
+	"(--inception), of all synthetic images, rounded to bytes, to the test images; KID is times 1000. Without the " +
+	"weights distances are FD-LeNet, in features of a LeNet trained on real images here: comparable within a table " +
+	"only, and not with the FID that the paper prints."
 
 // accuracies are those of logistic regression, MLP and CNN.
 func (j Judgement) accuracies() [3]float64 { return [3]float64{j.Logistic, j.MLP, j.CNN} }
@@ -123,11 +123,9 @@ func claimFID(preset lab.Preset, j Judge, what, source string, got, printed floa
 		return nil
 	}
 	small := "sizes far below the paper's"
-	return []lab.Claim{{
-		What: what + ": FID", Source: source, Got: got, Want: printed, AbsTol: 1, RelTol: .15,
-		Why:        "rows of Table 4 that differ in Δ alone differ by up to 15 %; rules of resampling by some tenths",
-		SkipReason: lab.Pick(preset, small, small, small, ""), Null: null,
-	}}
+	return []lab.Claim{kit.NearUnless(lab.Pick(preset, small, small, small, ""), what+": FID", source, got, printed,
+		max(1, .15*printed),
+		"rows of Table 4 that differ in Δ alone differ by up to 15 %; rules of resampling by some tenths", null)}
 }
 
 // look judges images made of train by what test says.

@@ -145,7 +145,7 @@ func claimMethod(v view) (out []lab.Claim) {
 		if private != nil && free != nil {
 			out = append(out, kit.AtLeastUnless(unasked(v, cells[0].Params),
 				setLabel(cells[0])+": logistic regression without noise, less that at "+
-					""+epsilonLabel(private[0].Params)+", in standard errors",
+					epsilonLabel(private[0].Params)+", in standard errors",
 				"Table 1: privacy costs", scoreOf(free, accuracy(0)).above(scoreOf(private, accuracy(0))), -3,
 				errorsWhy, noiseHelps))
 		}
@@ -177,16 +177,16 @@ func claimAccounted(v view) []lab.Claim {
 		return nil
 	}
 	return []lab.Claim{kit.AtLeast("least ε of what ran over its bound by Rényi divergences at the noise, rate and "+
-		"steps that ran", "algorithm 1", least, .77, "Rényi divergences lose a fifth here, at 3 "+
-		"steps and at thousands; half of the steps or of the ε is below", understated)}
+		"steps that ran", "algorithm 1", least, .77, "Rényi divergences lose a fifth here, at 3 steps and at "+
+		"thousands; half of the steps or of the ε is below", understated)}
 }
 
 // claimLearns is that a method teaches classes.
 func claimLearns(v view, run []cell) lab.Claim {
 	c := run[0]
 	return kit.AtLeastUnless(unasked(v, c.Params),
-		setLabel(c)+", "+c.Params.Method.Name+", "+epsilonLabel(c.Params)+": logistic regression above chance, in "+
-			"standard errors",
+		setLabel(c)+", "+c.Params.Method.Name+", "+epsilonLabel(c.Params)+": logistic regression above "+
+			"chance, in standard errors",
 		fmt.Sprintf("chance is %.3g", chanceOf(c).mean), scoreOf(run, accuracy(0)).above(chanceOf(c)),
 		3, errorsWhy, guessing)
 }
@@ -202,8 +202,8 @@ func claimNoCopies(v view, private, actual []cell, over string, classifiers ...i
 	}
 	c := private[0]
 	return kit.AtLeastUnless(unasked(v, c.Params),
-		setLabel(c)+", "+c.Params.Method.Name+", "+epsilonLabel(c.Params)+": accuracy below that of as many real "+
-			"images, in standard errors, "+over,
+		setLabel(c)+", "+c.Params.Method.Name+", "+epsilonLabel(c.Params)+": accuracy below that of as "+
+			"many real images, in standard errors, "+over,
 		"private images are no copies", least, 3, errorsWhy, copies)
 }
 
@@ -221,9 +221,9 @@ func claimReleases(v view) (out []lab.Claim) {
 	}
 	if !math.IsInf(attacked, 0) {
 		out = append(out, kit.AtMost("largest AUC of an attack on members over ½, in standard errors", "privacy",
-			attacked, 6, "the largest of a few dozen cells: four, and two for what ε = 10 reveals of "+
-				"the thousands of images at quick, and for training and test images that differ; the "+
-				"training images themselves are above 25", copies))
+			attacked, 6, "the largest of a few dozen cells: four, and two for what ε = 10 reveals of the thousands "+
+				"of images at quick, and for training and test images that differ; the training images themselves "+
+				"are above 25", copies))
 	}
 	return append(out, kit.AtMost("mean square of what was released over the variance that was accounted for, less "+
 		"1, in standard errors, largest", "algorithm 1, with the noise that was calibrated", off, 5,
@@ -263,7 +263,7 @@ var noiseHelps = kit.Null("without noise at chance", imagesOf, func(p Params, v 
 })
 
 // copies is the null in which private images are training images.
-var copies = lab.Null{Name: "training images as samples", Spoil: []lab.Spoiler{lab.Spoil(imagesOf, func(cells []cell) {
+var copies = kit.NullOf("training images as samples", imagesOf, func(cells []cell) {
 	for i := range cells {
 		if cells[i].Params.Method.epsilon() == 0 {
 			continue
@@ -275,4 +275,4 @@ var copies = lab.Null{Name: "training images as samples", Spoil: []lab.Spoiler{l
 		}
 		cells[i].Value.Judged.AUC, cells[i].Value.Judged.AUCError = .99, .01
 	}
-})}}
+})

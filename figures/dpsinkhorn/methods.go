@@ -1,6 +1,7 @@
 package dpsinkhorn
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -269,9 +270,7 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		if m.Name == refinedHand {
 			c = refine.Handwriting(m.Epsilon, public)
 		}
-		if m.Steps > 0 {
-			c.Steps = m.Steps
-		}
+		c.Steps = cmp.Or(m.Steps, c.Steps)
 		return c
 	case dpMERF:
 		c := merf.Config{Features: m.Feature, Steps: m.Steps, Batch: m.Batch}
@@ -281,9 +280,7 @@ func (p Params) method(public synth.Public, images *data.Images) synth.Method {
 		return c
 	case dpSGD:
 		c := denoise.Suggested(m.Epsilon, public)
-		if m.Steps > 0 {
-			c.Steps = m.Steps
-		}
+		c.Steps = cmp.Or(m.Steps, c.Steps)
 		return c
 	case colourDCGAN:
 		t.Net.DCGAN = &arch.DCGAN{Latent: colourLatent, Embed: 4, Hidden: m.Hidden}

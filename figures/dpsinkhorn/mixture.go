@@ -18,8 +18,8 @@ func Fig5() lab.Study[Params, Out] {
 		Title: "Figure 5: quality and utility against p",
 		Shows: "Fréchet distance in features of a LeNet trained here, and error on real test images of a logistic " +
 			"regression trained on synthetic ones, over the share p of fresh images in the debiasing batch, on " +
-			"MNIST and Fashion-MNIST: at ε = 10 by the " +
-			"whole-batch clip, and without noise, which is no privacy. The paper's best is p = 0.4.",
+			"MNIST and Fashion-MNIST: at ε = 10 by the whole-batch clip, and without noise, which is no privacy. " +
+			"The paper's best is p = 0.4.",
 		Sizes: kit.Sizes("%v images, %v, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps,
 			kit.Per{"p = 0.4 and 1, MNIST", "3 values of p, MNIST", "3 values of p", "6 values of p"},
 			kit.Per{"one training each", "three trainings each", "three trainings each", "three trainings each"}),
@@ -50,8 +50,8 @@ func mixtureGrid(set lab.Setting) (out []Params) {
 
 func drawMixture(v view) (lab.Exhibit, error) {
 	distance := v.Cells[0].Params.Judge.distance()
-	table := lab.Table{Name: "mixture", Caption: distance + ", and accuracy in percent on real test images",
-		Header: []string{"data", "ε", "p", distance, "logistic regression", "MLP", "CNN", "recall", "coverage"}}
+	table := kit.Table("mixture", distance+", and accuracy in percent on real test images",
+		"data | ε | p | "+distance+" | logistic regression | MLP | CNN | recall | coverage")
 	var panels style.Panels
 	for _, run := range repeats(v.Cells) {
 		m, o := run[0].Params.Method, run[0].Value
@@ -72,7 +72,6 @@ func drawMixture(v view) (lab.Exhibit, error) {
 		{style.Axis{
 			Label: "error",
 			Unit:  "%",
-			Min:   0,
 			Max:   100,
 		}, func(o Out) float64 { return 100 * (1 - o.Judged.Logistic) }},
 	} {

@@ -171,7 +171,7 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 func recipeFor(set lab.Setting, fashion bool, eps float64) Recipe {
 	p := set.Preset
 	r := Recipe{
-		Side: lab.Pick(p, 7, 7, 7, 0), Hidden: lab.Pick(p, 8, 64, 64, 64), Images: lab.Pick(p, 10, 20, 20, 50),
+		Side: lab.Pick(p, 7, 7, 7, 0), Hidden: kit.Smoke(p, 8, 64), Images: lab.Pick(p, 10, 20, 20, 50),
 		Batch: lab.Pick(p, 10, 100, 100, 50), Steps: lab.Pick(p, 3, 3000, 20_000, 160_000), P: .4, L1: 1, Clip: .5,
 		Rate: lab.Pick(p, 3e-3, 3e-3, 1.7e-3, 1e-4), Fall: p != lab.Paper, Epsilon: eps,
 	}
@@ -196,7 +196,7 @@ func recipeFor(set lab.Setting, fashion bool, eps float64) Recipe {
 func recipeParams(set lab.Setting, fashion bool, eps float64) Params {
 	p := set.Preset
 	c := Params{
-		Most: lab.Pick(p, 1000, 0, 0, 0), Synthetic: lab.Pick(p, 200, 500, 1000, 60_000), Device: set.Device,
+		Most: kit.Smoke(p, 1000, 0), Synthetic: lab.Pick(p, 200, 500, 1000, 60_000), Device: set.Device,
 		Judge: Judge{
 			Width: lab.Pick(p, 4, 8, 8, 32), Epochs: lab.Pick(p, 1, 10, 15, 0), Inception: inception.Chosen(),
 			LeNet: lab.Pick(p, 200, 500, 1000, 60_000), Images: lab.Pick(p, 100, 500, 1000, 10_000),
@@ -244,7 +244,7 @@ func tooShort(p lab.Preset) string {
 	if size := smallSizes(p); size != "" {
 		return size + ", rather than 160,000 of 28 × 28"
 	}
-	return lab.Pick(p, "3 steps on 1000 images", "", "", "")
+	return kit.Smoke(p, "3 steps on 1000 images", "")
 }
 
 // soundness claims that nobody spent more than was asked for.
@@ -269,7 +269,7 @@ func soundness(cells []cell) lab.Claim {
 
 // judgedNull is the null in which change is done to what is said of every cell; best is the one that the paper takes.
 func judgedNull(name string, change func(best Judgement, p Params, o *Out)) lab.Null {
-	return lab.Null{Name: name, Spoil: []lab.Spoiler{lab.Spoil(imagesOf, func(cells []cell) {
+	return kit.NullOf(name, imagesOf, func(cells []cell) {
 		var best Judgement
 		for _, c := range cells {
 			if c.Params.Method.Recipe.P == .4 {
@@ -279,7 +279,7 @@ func judgedNull(name string, change func(best Judgement, p Params, o *Out)) lab.
 		for i := range cells {
 			change(best, cells[i].Params, &cells[i].Value)
 		}
-	})}}
+	})
 }
 
 // The nulls of the figures about the recipe.
@@ -325,8 +325,8 @@ func nearChance(cells []cell) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		" In %d of %d cells logistic regression is right on less than 20 %%, where chance is 10 %%: next to "+
-			"nothing was learnt there.", n, len(cells))
+		" In %d of %d cells logistic regression is right on less than 20 %%, where chance is 10 %%: next to nothing "+
+			"was learnt there.", n, len(cells))
 }
 
 // spent prints an ε that holds, rounded upwards, and what it is.
@@ -353,5 +353,5 @@ const chosenNote = "The small recipe was chosen among some 50 settings by accura
 	"the CNN: one training and means of two."
 
 const signalNote = "Signal over noise is √T/(2σ√(nk)) of T steps on k pixels of n images: the length of the sum of " +
-	"all clipped gradients if they all pulled one way, over that of the sum of the noise. " +
-	"Where it is below 1, nothing is learnt but what the network's weights share between images and pixels."
+	"all clipped gradients if they all pulled one way, over that of the sum of the noise. Where it is below 1, " +
+	"nothing is learnt but what the network's weights share between images and pixels."

@@ -15,9 +15,8 @@ func Fig4a() lab.Study[Params, Out] {
 		Title: "Figure 4(a): optimisers and learning rates",
 		Shows: "Error on real MNIST digits of a logistic regression that was trained on synthetic ones, over the " +
 			"learning rate, for Adam and for gradient descent with momentum .9: at ε = 10 by the whole-batch clip, " +
-			"and without noise, which " +
-			"is no privacy. The paper's grid and numbers are lost; this grid is ours. GS-WGAN, its other method, " +
-			"is not trained here.",
+			"and without noise, which is no privacy. The paper's grid and numbers are lost; this grid is ours. " +
+			"GS-WGAN, its other method, is not trained here.",
 		Sizes: kit.Sizes("%v digits, %v, %v, %v", kit.Per{1000, "60,000", "60,000", "60,000"}, recipeSteps,
 			kit.Per{"one rate of each optimiser", "2 rates of Adam and 3 of SGD", "3 rates of each optimiser",
 				"7 rates of each optimiser"},
@@ -71,8 +70,8 @@ func privacyName(eps float64) string {
 }
 
 func drawRobustness(v view) (lab.Exhibit, error) {
-	table := lab.Table{Name: "errors", Caption: "Error in percent on real MNIST digits",
-		Header: []string{"optimiser", "rate", "ε", "logistic regression"}}
+	table := kit.Table("errors", "Error in percent on real MNIST digits",
+		"optimiser | rate | ε | logistic regression")
 	panels := style.Panels{ShareY: true}
 	for _, kind := range []func(Method) bool{Method.private, Method.free} {
 		items := overRecipe(v.Cells, "method.recipe.rate", func(o Out) float64 { return 100 * (1 - o.Judged.Logistic) },
@@ -82,7 +81,7 @@ func drawRobustness(v view) (lab.Exhibit, error) {
 		panels.Items = append(panels.Items, style.Plot{
 			Title: title,
 			X:     style.Axis{Label: "learning rate", Log: true},
-			Y:     style.Axis{Label: "error", Unit: "%", Min: 0, Max: 100},
+			Y:     style.Axis{Label: "error", Unit: "%", Max: 100},
 			Items: items,
 		})
 	}
@@ -101,8 +100,8 @@ func drawRobustness(v view) (lab.Exhibit, error) {
 				"the faint points, and a band of one standard error. Chance is 90 %. The two optimisers measure "+
 				"rates in units of their own."+nearChance(v.Cells)),
 		Tables: []lab.Table{table},
-		Notes: []string{"δ is 1e-5, the whole batch is clipped. The right panel has the same clip and no noise: " +
-			"it protects nobody.", chosenNote},
+		Notes: []string{"δ is 1e-5, the whole batch is clipped. The right panel has the same clip and no noise: it " +
+			"protects nobody.", chosenNote},
 	}, nil
 }
 

@@ -1,8 +1,6 @@
 package dpsinkhorn
 
 import (
-	"fmt"
-
 	"coupling/dp"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/figures/internal/kit"
@@ -15,9 +13,9 @@ func Fig7() lab.Study[Params, Out] {
 	return lab.Study[Params, Out]{
 		Name:  "dpsinkhorn/fig7",
 		Title: "Figure 7: images of the recipe, with and without noise",
-		Shows: "Five images of each class of MNIST and Fashion-MNIST, made by DP-Sinkhorn with the " +
-			"whole-batch clip at ε = 10 and δ = 1e-5 that hold, by the same recipe without noise, and by algorithm " +
-			"1 as printed, whose ε of 10 is " + dpsinkhorn.NotJustified + "; the first ones that were drawn.",
+		Shows: "Five images of each class of MNIST and Fashion-MNIST, made by DP-Sinkhorn with the whole-batch clip " +
+			"at ε = 10 and δ = 1e-5 that hold, by the same recipe without noise, and by algorithm 1 as printed, " +
+			"whose ε of 10 is " + dpsinkhorn.NotJustified + "; the first ones that were drawn.",
 		Sizes: kit.Sizes("%v, %v", kit.Per{"MNIST, 1000 digits", "60,000 images", "60,000 images",
 			"60,000 images"}, recipeSteps),
 		Seconds:    kit.ByPreset(1., 20, 300),
@@ -30,8 +28,7 @@ func Fig7() lab.Study[Params, Out] {
 
 // samplesGrid has, for each data set, the recipe without noise, at ε = 10 and as printed, and real images.
 func samplesGrid(set lab.Setting) (out []Params) {
-	for _, fashion := range lab.Pick(set.Preset, []bool{false}, []bool{false, true}, []bool{false, true},
-		[]bool{false, true}) {
+	for _, fashion := range kit.Smoke(set.Preset, []bool{false}, []bool{false, true}) {
 		beside := references(set, fashion)
 		printed := recipeParams(set, fashion, 10)
 		printed.Method.Recipe = printedRecipe(set, fashion)
@@ -44,16 +41,15 @@ func samplesGrid(set lab.Setting) (out []Params) {
 const shownRows = 5
 
 func drawSamples(v view) (lab.Exhibit, error) {
-	table := lab.Table{Name: "accuracy",
-		Caption: "Accuracy in percent on real test images; in brackets the paper's, at an ε that is " +
-			dpsinkhorn.NotJustified,
-		Header: []string{"data", "method", "steps", "σ", "ε", "signal over noise", "logistic", "MLP", "CNN"}}
+	table := kit.Table("accuracy",
+		"Accuracy in percent on real test images; in brackets the paper's, at an ε that is "+
+			dpsinkhorn.NotJustified, "data | method | steps | σ | ε | signal over noise | logistic | MLP | CNN")
 	panels := style.Panels{Columns: 2, Items: make([]style.Drawer, 6)}
 	bySet(v, func(cells []cell, fashion bool) {
 		for i, c := range cells {
 			m, j := c.Params.Method, c.Value.Judged
-			row := []string{setName(fashion), m.kind(), fmt.Sprint(m.Recipe.Steps),
-				fmt.Sprintf("%.3f", c.Value.Multiplier), c.Value.privacy(), m.Recipe.signal(c.Value.Multiplier)}
+			row := kit.Row("%s | %s | %v | %.3f | %s | %s", setName(fashion), m.kind(), m.Recipe.Steps,
+				c.Value.Multiplier, c.Value.privacy(), m.Recipe.signal(c.Value.Multiplier))
 			if m.isReal() {
 				row[2], row[3], row[4] = "–", "–", "–"
 			} else {

@@ -24,9 +24,9 @@ func Fig2() lab.Study[Params, Out] {
 // Fig4b is Figure 4(b): accuracy against ε.
 func Fig4b() lab.Study[Params, Out] {
 	s := utilityStudy("fig4b", "Figure 4(b): what DP-Sinkhorn's images are worth against ε",
-		"Accuracy on real test digits of classifiers that were trained on private digits alone, over ε at δ = "+
-			"1e-5: by DP-Sinkhorn and DP-MERF. The level line is what the paper reports at ε = 10 by an accounting "+
-			"that is not justified. GS-WGAN, its other method, is not trained here.")
+		"Accuracy on real test digits of classifiers that were trained on private digits alone, over ε at δ = 1e-5: "+
+			"by DP-Sinkhorn and DP-MERF. The level line is what the paper reports at ε = 10 by an accounting that "+
+			"is not justified. GS-WGAN, its other method, is not trained here.")
 	s.Grid, s.Draw, s.Claims = figureRows, drawAccuracy(isPapers), claimOverEps
 	return s
 }
@@ -35,8 +35,8 @@ func Fig4b() lab.Study[Params, Out] {
 func Tab1() lab.Study[Params, Out] {
 	s := utilityStudy("tab1", "Table 1: what private images are worth at an ε that holds",
 		"Accuracy on real test images of classifiers that were trained on private images alone, and distances in "+
-			"the features of a LeNet, by mechanisms of the same (ε, δ = 1e-5), beside the rows that the paper prints. "+
-			"The paper's own ε is not justified: all rows share one batch.")
+			"the features of a LeNet, by mechanisms of the same (ε, δ = 1e-5), beside the rows that the paper "+
+			"prints. The paper's own ε is not justified: all rows share one batch.")
 	s.Grid, s.Draw, s.Claims = atQuick(10, 1), drawTab1, claimTable
 	return s
 }
@@ -44,9 +44,9 @@ func Tab1() lab.Study[Params, Out] {
 // Mechanisms is what the semi-dual, which is ours, is worth beside the other mechanisms at the same ε.
 func Mechanisms() lab.Study[Params, Out] {
 	s := utilityStudy("mechanisms", "What private images of several mechanisms are worth against ε",
-		"Accuracy on real test digits of classifiers that were trained on private digits alone, over ε at δ = "+
-			"1e-5: by the private semi-dual, which is ours, DP-MERF and DP-Sinkhorn, and from full on by refined "+
-			"samples and DP-SGD. It has the cells of Table 1.")
+		"Accuracy on real test digits of classifiers that were trained on private digits alone, over ε at δ = 1e-5: "+
+			"by the private semi-dual, which is ours, DP-MERF and DP-Sinkhorn, and from full on by refined samples "+
+			"and DP-SGD. It has the cells of Table 1.")
 	s.Grid, s.Draw, s.Claims = utilityGrid, drawAccuracy(func(Method) bool { return true }), claimMechanisms
 	return s
 }
@@ -76,16 +76,16 @@ func utilityStudy(name, title, shows string) lab.Study[Params, Out] {
 		Title: title,
 		Shows: shows,
 		Sizes: kit.ByPreset("MNIST, 1500 digits, 300 synthetic ones, ε = 10, a few steps",
-			"MNIST, 60,000 digits, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, "+
-				"200 steps; DP-Sinkhorn "+smallSizes(lab.Quick)+" at ε = 10; Figure 4(b) at ε = 10, 1 and 0.3, the "+
+			"MNIST, 60,000 digits, 3000 synthetic ones, a CNN of a quarter of the width; DP-MERF 1000 features, 200 "+
+				"steps; DP-Sinkhorn "+smallSizes(lab.Quick)+" at ε = 10; Figure 4(b) at ε = 10, 1 and 0.3, the "+
 				"others at 10 and 1, as printed and without noise; one training each",
 			"MNIST, 60,000 digits, 6000 synthetic ones, a CNN of half width; moved samples of the semi-dual; "+
-				"DP-MERF 2000 features, 600 steps; DP-SGD on a small denoiser; DP-Sinkhorn "+
-				""+smallSizes(lab.Full)+"; at ε = 10 and without ε five trainings of DP-Sinkhorn and three of "+
-				"the others, 1000 images for the papers' protocols; Fashion-MNIST at ε = 10 alone",
-			"MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF "+
-				"10,000 features; DP-SGD as at full; DP-Sinkhorn 160,000 steps of 50 (500 without noise; "+
-				"Fashion-MNIST 280,000); five trainings a row of Table 1"),
+				"DP-MERF 2000 features, 600 steps; DP-SGD on a small denoiser; DP-Sinkhorn "+smallSizes(lab.Full)+
+				"; at ε = 10 and without ε five trainings of DP-Sinkhorn and three of the others, 1000 images for "+
+				"the papers' protocols; Fashion-MNIST at ε = 10 alone",
+			"MNIST and Fashion-MNIST, 60,000 synthetic images, the code's classifiers' widths; DP-MERF 10,000 "+
+				"features; DP-SGD as at full; DP-Sinkhorn 160,000 steps of 50 (500 without noise; Fashion-MNIST "+
+				"280,000); five trainings a row of Table 1"),
 		Seconds:    kit.ByPreset(3., 50, 7000),
 		Experiment: imagesOf,
 	}
@@ -114,10 +114,10 @@ var fallingWorth = kit.Null("accuracy that falls with ε", imagesOf, func(p Para
 func utilityBase(set lab.Setting) Params {
 	p := set.Preset
 	return Params{
-		Most: lab.Pick(p, 1500, 0, 0, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device,
+		Most: kit.Smoke(p, 1500, 0), Synthetic: lab.Pick(p, 300, 3000, 6000, 60000), Device: set.Device,
 		Judge: Judge{
 			Width:     lab.Pick(p, 4, 8, 16, 32),
-			Epochs:    lab.Pick(p, 1, 0, 0, 0),
+			Epochs:    kit.Smoke(p, 1, 0),
 			Inception: inception.Chosen(),
 			LeNet:     lab.Pick(p, 300, 1000, 6000, 60000),
 			Images:    lab.Pick(p, 100, 1000, 2000, 10000),
@@ -165,7 +165,7 @@ func utilityMethods(set lab.Setting, fashion bool, eps float64) []Method {
 	own := recipeFor(set, fashion, eps)
 	m3 := own
 	m3.L1 = 3
-	nicest := Method{Name: refinedHand, Epsilon: eps, Steps: lab.Pick(p, 5, 0, 0, 0)}
+	nicest := Method{Name: refinedHand, Epsilon: eps, Steps: kit.Smoke(p, 5, 0)}
 	if fashion {
 		nicest.Name = refined
 	}
@@ -178,7 +178,7 @@ func utilityMethods(set lab.Setting, fashion bool, eps float64) []Method {
 			Batch:   100,
 			Feature: lab.Pick(p, 200, 1000, 2000, 10000),
 		},
-		{Name: dpSGD, Epsilon: eps, Steps: lab.Pick(p, 10, 0, 0, 0)},
+		{Name: dpSGD, Epsilon: eps, Steps: kit.Smoke(p, 10, 0)},
 		{Name: wholeBatch, Epsilon: eps, Recipe: own},
 	}
 	if own.L1 != 3 && (p == lab.Full || p == lab.Paper) {

@@ -28,26 +28,26 @@ type publishedRow struct {
 // published are the rows of MNIST and of Fashion-MNIST (true).
 var published = map[bool][]publishedRow{
 	false: {
-		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 48.4, [3]float64{82.8, 82.7, 83.2}},
-		{"real data, paper", realData, 1.6, [3]float64{92.2, 97.5, 99.3}},
-		{"non-private Sinkhorn, m = 1, paper", nonPrivate1, 54.2, [3]float64{89.0, 89.0, 91.0}},
-		{"non-private Sinkhorn, m = 3, paper", nonPrivate3, 43.4, [3]float64{87.7, 87.3, 90.6}},
-		{"G-PATE, paper, ε = 10", "", 177.2, [3]float64{0, 26, 25}},
-		{"DP-CGAN, paper, ε = 10", "", 179.2, [3]float64{60, 60, 63}},
-		{"DataLens, paper, ε = 10", "", 173.5, [3]float64{0, 0, 80.66}},
-		{"DP-MERF, paper, ε = 10", dpMERF, 116.3, [3]float64{79.4, 78.3, 82.1}},
-		{"GS-WGAN, paper (the same accounting)", "", 61.3, [3]float64{79, 79, 80}},
+		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 48.4, triple{82.8, 82.7, 83.2}},
+		{"real data, paper", realData, 1.6, triple{92.2, 97.5, 99.3}},
+		{"non-private Sinkhorn, m = 1, paper", nonPrivate1, 54.2, triple{89.0, 89.0, 91.0}},
+		{"non-private Sinkhorn, m = 3, paper", nonPrivate3, 43.4, triple{87.7, 87.3, 90.6}},
+		{"G-PATE, paper, ε = 10", "", 177.2, triple{0, 26, 25}},
+		{"DP-CGAN, paper, ε = 10", "", 179.2, triple{60, 60, 63}},
+		{"DataLens, paper, ε = 10", "", 173.5, triple{0, 0, 80.66}},
+		{"DP-MERF, paper, ε = 10", dpMERF, 116.3, triple{79.4, 78.3, 82.1}},
+		{"GS-WGAN, paper (the same accounting)", "", 61.3, triple{79, 79, 80}},
 	},
 	true: {
-		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 128.3, [3]float64{75.1, 74.6, 71.1}},
-		{"real data, paper", realData, 2.5, [3]float64{84.5, 88.2, 90.8}},
-		{"non-private Sinkhorn, m = 1, paper", nonPrivate1, 65.8, [3]float64{78.4, 79.1, 73.9}},
-		{"non-private Sinkhorn, m = 3, paper", nonPrivate3, 63.8, [3]float64{78.4, 78.4, 73.3}},
-		{"G-PATE, paper, ε = 10", "", 205.8, [3]float64{42, 30, 50}},
-		{"DP-CGAN, paper, ε = 10", "", 243.8, [3]float64{51, 50, 46}},
-		{"DataLens, paper, ε = 10", "", 167.7, [3]float64{0, 0, 70.61}},
-		{"DP-MERF, paper, ε = 10", dpMERF, 132.6, [3]float64{75.5, 74.5, 75.4}},
-		{"GS-WGAN, paper (the same accounting)", "", 131.3, [3]float64{68, 65, 65}},
+		{"DP-Sinkhorn, paper (ε " + dpsinkhorn.NotJustified + ")", asPrinted, 128.3, triple{75.1, 74.6, 71.1}},
+		{"real data, paper", realData, 2.5, triple{84.5, 88.2, 90.8}},
+		{"non-private Sinkhorn, m = 1, paper", nonPrivate1, 65.8, triple{78.4, 79.1, 73.9}},
+		{"non-private Sinkhorn, m = 3, paper", nonPrivate3, 63.8, triple{78.4, 78.4, 73.3}},
+		{"G-PATE, paper, ε = 10", "", 205.8, triple{42, 30, 50}},
+		{"DP-CGAN, paper, ε = 10", "", 243.8, triple{51, 50, 46}},
+		{"DataLens, paper, ε = 10", "", 167.7, triple{0, 0, 70.61}},
+		{"DP-MERF, paper, ε = 10", dpMERF, 132.6, triple{75.5, 74.5, 75.4}},
+		{"GS-WGAN, paper (the same accounting)", "", 131.3, triple{68, 65, 65}},
 	},
 }
 
@@ -76,13 +76,9 @@ func drawImages(v view) (out lab.Exhibit, err error) {
 		if eps == 0 {
 			name, at = "without", "no ε that holds was asked for"
 		}
-		out.Pictures = append(out.Pictures, lab.Picture{
-			Name: name,
-			Caption: fmt.Sprintf(
-				"One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at),
-			Drawing: style.Figure{Body: panels, Width: style.TwoColumns,
-				Badge: v.Badge(first.sizes(), sample.Note(first.Data, "mnist"))},
-		})
+		out.Pictures = append(out.Pictures, kit.Picture(name, panels,
+			v.Badge(first.sizes(), sample.Note(first.Data, "mnist")), fmt.Sprintf(
+				"One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at)))
 	}
 	out.Notes = utilityNotes(v)
 	return out, nil
@@ -107,14 +103,11 @@ func drawAccuracy(keep func(Method) bool) func(view) (lab.Exhibit, error) {
 			p, name := cells[0].Params, strings.ToLower(setName(fashion))
 			some := slices.DeleteFunc(slices.Clone(cells),
 				func(c cell) bool { return c.Params.Method.epsilon() == 0 || !keep(c.Params.Method) })
-			out.Pictures = append(out.Pictures, lab.Picture{
-				Name: name,
-				Caption: "Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The " +
-					"level line is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is " +
-					dpsinkhorn.NotJustified + ".",
-				Drawing: style.Figure{Body: utilityCurves(some, fashion), Width: style.TwoColumns,
-					Badge: v.Badge(p.sizes(), sample.Note(p.Data, name))},
-			})
+			out.Pictures = append(out.Pictures, kit.Picture(name, utilityCurves(some, fashion),
+				v.Badge(p.sizes(), sample.Note(p.Data, name)),
+				"Accuracy on real test images against ε, at δ = 1e-5; a bar is one standard error. The level line "+
+					"is what the paper reports for DP-Sinkhorn: at ε = 10 by an accounting that is "+
+					dpsinkhorn.NotJustified+"."))
 		})
 		out.Notes = utilityNotes(v)
 		return out, nil
@@ -151,8 +144,8 @@ func utilityNotes(v view) (out []string) {
 		distanceNote,
 		fmt.Sprintf(
 			"After ±, where it is given, is the standard deviation of %d trainings; the paper's means are of five. "+
-				"Other numbers are of one training. The 95 %% interval of a test set of 10,000 alone is ±0.6 "+
-				"points at 90 %%.", len(repeats(v.Cells)[0])),
+				"Other numbers are of one training. The 95 %% interval of a test set of 10,000 alone is ±0.6 points "+
+				"at 90 %%.", len(repeats(v.Cells)[0])),
 	)
 }
 
@@ -243,8 +236,8 @@ func protocolTable(cells []cell, fashion bool) lab.Table {
 	out := lab.Table{Name: strings.ToLower(setName(fashion)) + "-protocols",
 		Caption: fmt.Sprintf(
 			"%s: accuracy in percent of classifiers trained on %d synthetic images as the paper says, and as its "+
-				"code does, which makes their dark half black; in brackets what the paper prints. "+
-				"The paper's CNN has two convolutions and Adam, the code's three and plain gradient descent.",
+				"code does, which makes their dark half black; in brackets what the paper prints. The paper's CNN "+
+				"has two convolutions and Adam, the code's three and plain gradient descent.",
 			setName(fashion),
 			cells[0].Params.Judge.Protocols)}
 	out.Header = []string{"method", "ε", "paper: logistic", "MLP", "CNN", "code: logistic", "MLP", "CNN",
@@ -349,48 +342,46 @@ func settingsTable(v view) lab.Table {
 		}
 		return of(sound) + "; as printed: " + of(printed)
 	}
-	return lab.Table{
-		Name: "settings",
-		Caption: "Appendix D of the paper, its code, and what ran here on MNIST: the sound recipe, and the printed " +
-			"one where it differs",
-		Header: []string{"setting", "paper", "its code", "here"},
-		Rows: [][]string{
-			{"generator", "DCGAN, 256, 128, 64 channels, ReLU", "the same, leaky ReLU 0.2", generator},
-			{"latent code and embedding", "12 + 4", "16 + 8", latent},
-			{"classes of a batch", "at random", "at random", classes},
-			{"cost", "|x − y|² + m|x − y|, m = 1 (Fashion-MNIST 3)", "the same",
-				both(func(r Recipe) string { return fmt.Sprintf("m = %g", r.L1) })},
-			{"weight of classes α, λ", "15, 0.05", "15, 0.05",
-				fmt.Sprintf("%g, %g", cmp.Or(t.Loss.Label, 15), cmp.Or(t.Loss.Blur, .05))},
-			{"updates of the potentials", "GeomLoss, scaling 0.5", "the same, some 13",
-				fmt.Sprintf("the same, scaling %g", cmp.Or(t.Loss.Scaling, .5))},
-			{"fresh images p", "0.4", "0.2", both(func(r Recipe) string { return fmt.Sprint(r.P) })},
-			{"images of a step, private ones expected", "50, 50; without privacy 500",
-				"as many as the private ones, 50",
-				both(func(r Recipe) string { return fmt.Sprintf("%d, %d", r.Images, r.Batch) }) +
-					fmt.Sprintf("; without privacy %d, %d", free.Images, free.Batch)},
-			{"what is clipped", "each row, to 0.5", "the whole batch, to 0.5", both(clipped)},
-			{"noise multiplier σ", "1.5 (Fashion-MNIST 1.9)", "1.1 (0.9)", both(func(r Recipe) string {
-				if r.Rows > 0 {
-					return fmt.Sprint(r.Rows)
-				}
-				return fmt.Sprintf("the least for ε = %g", r.Epsilon)
-			})},
-			{"steps", "160,000 (280,000)", "3,446,400 (1,812,000)",
-				both(func(r Recipe) string { return fmt.Sprint(r.Steps) })},
-			{"optimiser", "Adam, rate 1e-4 (1e-5), decay 2e-5", "Adam, rate 1e-5, decay 1e-5",
-				fmt.Sprintf("Adam, rate %g, %s, decay %g", sound.Rate, schedule, t.Adam.Decay)},
-			{"accounting", "Rényi, n·T rows, each a sample of its own: " + dpsinkhorn.NotJustified, "Rényi, T steps",
-				"exact, T steps"},
-			{"synthetic images", "60,000", "60,000, dark half black", fmt.Sprint(p.Synthetic)},
-			{"logistic regression", "scikit-learn's L-BFGS, 5000 iterations", "Adam 1e-4, 300 epochs, patience 10",
-				p.Judge.how()},
-			{"MLP", "100 units, Adam, patience 30", "the same, Adam 1e-4", p.Judge.how()},
-			{"CNN", "32, 64, dropout 0.5, Adam, patience 30", "32, 64, 128, gradient descent 1e-3, patience 60",
-				fmt.Sprintf("%d channels first; %s", p.Judge.Width, p.Judge.how())},
-			{"means", "of 5 trainings", "–", fmt.Sprintf("of %d", len(repeats(v.Cells)[0]))},
-		},
-	}
+	return kit.Table("settings",
+		"Appendix D of the paper, its code, and what ran here on MNIST: the sound recipe, and the printed one where "+
+			"it differs", "setting | paper | its code | here",
+		kit.Row("generator | DCGAN, 256, 128, 64 channels, ReLU | the same, leaky ReLU 0.2 | %s", generator),
+		kit.Row("latent code and embedding | 12 + 4 | 16 + 8 | %s", latent),
+		kit.Row("classes of a batch | at random | at random | %s", classes),
+		kit.Row("cost | |x − y|² + m|x − y|, m = 1 (Fashion-MNIST 3) | the same | %s",
+			both(func(r Recipe) string { return fmt.Sprintf("m = %g", r.L1) })),
+		kit.Row("weight of classes α, λ | 15, 0.05 | 15, 0.05 | %g, %g", cmp.Or(t.Loss.Label, 15),
+			cmp.Or(t.Loss.Blur, .05)),
+		kit.Row("updates of the potentials | GeomLoss, scaling 0.5 | the same, some 13 | the same, scaling %g",
+			cmp.Or(t.Loss.Scaling, .5)),
+		kit.Row("fresh images p | 0.4 | 0.2 | %s", both(func(r Recipe) string { return fmt.Sprint(r.P) })),
+		kit.Row("images of a step, private ones expected | 50, 50; without privacy 500 | as many as the private "+
+			"ones, 50 | %s",
+			both(func(r Recipe) string { return fmt.Sprintf("%d, %d", r.Images, r.Batch) })+
+				fmt.Sprintf("; without privacy %d, %d", free.Images, free.Batch)),
+		kit.Row("what is clipped | each row, to 0.5 | the whole batch, to 0.5 | %s", both(clipped)),
+		kit.Row("noise multiplier σ | 1.5 (Fashion-MNIST 1.9) | 1.1 (0.9) | %s", both(func(r Recipe) string {
+			if r.Rows > 0 {
+				return fmt.Sprint(r.Rows)
+			}
+			return fmt.Sprintf("the least for ε = %g", r.Epsilon)
+		})),
+		kit.Row("steps | 160,000 (280,000) | 3,446,400 (1,812,000) | %s",
+			both(func(r Recipe) string { return fmt.Sprint(r.Steps) })),
+		kit.Row("optimiser | Adam, rate 1e-4 (1e-5), decay 2e-5 | Adam, rate 1e-5, decay 1e-5 | Adam, rate %g, %s, "+
+			"decay %g",
+			sound.Rate, schedule, t.Adam.Decay),
+		kit.Row("accounting | %s | Rényi, T steps | exact, T steps",
+			"Rényi, n·T rows, each a sample of its own: "+dpsinkhorn.NotJustified),
+		kit.Row("synthetic images | 60,000 | 60,000, dark half black | %v", p.Synthetic),
+		kit.Row("logistic regression | scikit-learn's L-BFGS, 5000 iterations | Adam 1e-4, 300 epochs, patience 10 "+
+			"| %s",
+			p.Judge.how()),
+		kit.Row("MLP | 100 units, Adam, patience 30 | the same, Adam 1e-4 | %s", p.Judge.how()),
+		kit.Row("CNN | 32, 64, dropout 0.5, Adam, patience 30 | 32, 64, 128, gradient descent 1e-3, patience 60 | "+
+			"%d channels first; %s",
+			p.Judge.Width, p.Judge.how()),
+		kit.Row("means | of 5 trainings | – | of %d", len(repeats(v.Cells)[0])))
 }
 
 func clipped(r Recipe) string {

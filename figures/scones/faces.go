@@ -168,7 +168,7 @@ func facesGrid(fs ...fdiv.Divergence) func(lab.Setting) []FacesParams {
 			if f == fdiv.ChiSquare {
 				base.Lambdas = []float64{.1, .01, .001}
 			}
-			base.Lambdas = base.Lambdas[:lab.Pick(p, 2, 3, 3, 3)]
+			base.Lambdas = base.Lambdas[:kit.Smoke(p, 2, 3)]
 			out = append(out, base)
 		}
 		return out
@@ -180,13 +180,13 @@ func facesStudy(fs ...fdiv.Divergence) lab.Study[FacesParams, FacesOut] {
 	seconds := float64(len(fs))
 	return lab.Study[FacesParams, FacesOut]{
 		Sizes: kit.ByPreset("300 pictures of Fashion-MNIST at 16 × 16, two λ, networks of 3 steps",
-			"4000 pictures of Fashion-MNIST at 32 × 32, 32 sources; the paper's three λ, 400 atoms, "+
-				"score a mixture of 40 Gaussians, exact score of 600 pictures, no networks",
-			"12,000 pictures of Fashion-MNIST at 32 × 32, 100 sources; the paper's three λ, plans of "+
-				"800 atoms; a U-Net of width 16 that learns what a mixture of 80 Gaussians lacks of the "+
-				"score below σ = 0.4, 800 steps; projections by dense layers, 150 steps",
-			"CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of "+
-				"128 features a divergence, 210,000 steps"),
+			"4000 pictures of Fashion-MNIST at 32 × 32, 32 sources; the paper's three λ, 400 atoms, score a mixture "+
+				"of 40 Gaussians, exact score of 600 pictures, no networks",
+			"12,000 pictures of Fashion-MNIST at 32 × 32, 100 sources; the paper's three λ, plans of 800 atoms; a "+
+				"U-Net of width 16 that learns what a mixture of 80 Gaussians lacks of the score below σ = 0.4, 800 "+
+				"steps; projections by dense layers, 150 steps",
+			"CelebA at 64 × 64, 5000 sources; the paper's three λ, critics of 8 × 2048, one NCSNv2 of 128 features "+
+				"a divergence, 210,000 steps"),
 		Seconds:    kit.ByPreset(3*seconds, 42*seconds, 600*seconds),
 		Experiment: facesOf,
 		Grid:       facesGrid(fs...),
@@ -238,8 +238,7 @@ func Fig1() lab.Study[FacesParams, FacesOut] {
 	s.Shows =
 		"Blurred pictures of one half of a data set, and where the KL plan at the smallest λ sends them in the " +
 			"other half: on average (barycentric projection), and by samples of SCONES, in which the source is to " +
-			"be seen. " +
-			"Below the paper's size the pictures are Fashion-MNIST's and the score is that of a mixture of " +
+			"be seen. Below the paper's size the pictures are Fashion-MNIST's and the score is that of a mixture of " +
 			"Gaussians, at full with a U-Net that learns what this lacks; under the exact score of the noised " +
 			"pictures samples end at pictures of the target's half."
 	s.Draw = func(v facesView) (lab.Exhibit, error) {
@@ -256,8 +255,8 @@ func Fig1() lab.Study[FacesParams, FacesOut] {
 		}
 		return facesExhibit(v, c,
 			fmt.Sprintf(
-				"Blurred pictures of one half of %s, and what the KL plan at λ = %g times the mean of squares "+
-					"makes of them.", c.Value.Name, smallest), rows)
+				"Blurred pictures of one half of %s, and what the KL plan at λ = %g times the mean of squares makes "+
+					"of them.", c.Value.Name, smallest), rows)
 	}
 	s.Claims = func(v facesView) ([]lab.Claim, error) {
 		return claimFaces(v,
@@ -289,8 +288,8 @@ func Fig2() lab.Study[FacesParams, FacesOut] {
 		}
 		return facesExhibit(v, c,
 			fmt.Sprintf(
-				"Blurred pictures of one half of %s and samples of KL plans to the other, the same noise at each "+
-					"λ. “Own” is the share of samples whose nearest source is their own; of pairs at random it is %s.",
+				"Blurred pictures of one half of %s and samples of KL plans to the other, the same noise at each λ. "+
+					"“Own” is the share of samples whose nearest source is their own; of pairs at random it is %s.",
 				c.Value.Name, percent(1/float64(c.Params.Sources))), rows)
 	}
 	s.Claims = func(v facesView) ([]lab.Claim, error) {
@@ -298,8 +297,8 @@ func Fig2() lab.Study[FacesParams, FacesOut] {
 		plans := v.Cells[0].Value.Plans
 		first, last := plans[0], plans[len(v.Cells[0].Params.Lambdas)-1]
 		sampled, _ := first.pair()
-		return append(out, kit.AtLeastUnless(out[0].SkipReason, "share of samples whose nearest source is their own, "+
-			"the smallest λ over λ = 0.1", "Figure 2",
+		return append(out, kit.AtLeastUnless(out[0].SkipReason, "share of samples whose nearest source is their "+
+			"own, the smallest λ over λ = 0.1", "Figure 2",
 			last.method(sampled).Own/max(first.method(sampled).Own, 1/float64(v.Cells[0].Params.Sources)),
 			2, "“This effect diminishes at increased regularization”", randomTargets)), nil
 	}
@@ -314,9 +313,8 @@ func Tab1() lab.Study[FacesParams, FacesOut] {
 		"Two tasks, blurred pictures to sharp ones (‘super-res.’) and pictures to pictures (‘identity’), under KL " +
 			"and under χ². Table 1's finding is checked: samples are nearer to the target than projections are, by " +
 			"FID where Inception's weights are there (--inception), else in the features of a classifier of these " +
-			"pictures, which is another scale. " +
-			"At the paper's soft-plus, β = 10, what is sampled of a χ² plan hardly depends on λ, as Table 1's χ² " +
-			"columns hardly do: the soft-plus is wider than the potentials."
+			"pictures, which is another scale. At the paper's soft-plus, β = 10, what is sampled of a χ² plan " +
+			"hardly depends on λ, as Table 1's χ² columns hardly do: the soft-plus is wider than the potentials."
 	s.Draw = drawTab1
 	s.Claims = func(v facesView) ([]lab.Claim, error) {
 		return claimFaces(v, func(FacesParams, FacesPlan) bool { return true }), nil
@@ -379,8 +377,8 @@ func drawTab1(v facesView) (lab.Exhibit, error) {
 	if v.Cells[0].Params.Inception != "" {
 		features = "in the features of Inception-v3"
 	}
-	all := lab.Table{Name: "methods", Caption: "All methods; Fréchet distances " + features + ", of equal numbers",
-		Header: []string{"divergence", "task", "λ", "method", distance, "KID", "mean cost", "own", "copies"}}
+	all := kit.Table("methods", "All methods; Fréchet distances "+features+", of equal numbers",
+		"divergence | task | λ | method | "+distance+" | KID | mean cost | own | copies")
 	rows := map[string][]string{}
 	var names []string
 	add := func(name string, value float64) {
@@ -403,13 +401,13 @@ func drawTab1(v facesView) (lab.Exhibit, error) {
 				add(short+": the paper's FID", printed[k])
 			}
 			for _, m := range p.Methods {
-				all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda), m.Name,
-					number3(m.Frechet), number3(m.KID), number3(m.Cost), percent(m.Own), percent(m.Copies)})
+				all.Rows = append(all.Rows, kit.Row("%s | %s | %v | %s | %.3g | %.3g | %.3g | %s | %s",
+					c.Params.F, task(p.Super), p.Lambda, m.Name, m.Frechet, m.KID, m.Cost, percent(m.Own),
+					percent(m.Copies)))
 			}
-			all.Rows = append(all.Rows, []string{c.Params.F.String(), task(p.Super), fmt.Sprint(p.Lambda),
-				"plan of atoms, and " +
-					"training pictures of the target", number3(c.Value.Floor), "–", number3(p.Cost), "–",
-				percent(c.Value.Close)})
+			all.Rows = append(all.Rows, kit.Row("%s | %s | %v | %s | %.3g | – | %.3g | – | %s", c.Params.F.String(),
+				task(p.Super), p.Lambda, "plan of atoms, and training pictures of the target", c.Value.Floor, p.Cost,
+				percent(c.Value.Close)))
 		}
 	}
 	for _, w := range wasserstein2 {
@@ -426,14 +424,13 @@ func drawTab1(v facesView) (lab.Exhibit, error) {
 				features, number3(c.Value.Floor))),
 		Tables: []lab.Table{all, c.Params.settings()},
 		Notes: []string{"Projections here come nearer to the target as λ falls, where the paper's go further away: " +
-			"between hundreds of atoms a plan at small λ has few targets for a source, and their mean is sharp; " +
-			"the paper's projections are networks that average over 80,000 pictures.",
+			"between hundreds of atoms a plan at small λ has few targets for a source, and their mean is sharp; the " +
+			"paper's projections are networks that average over 80,000 pictures.",
 			"FID needs Inception's weights, which users bring (--inception); without them a LeNet trained here " +
 				"takes its place, whose distances are comparable within this table alone.",
 			"At β = 10 and mean cost |V| is far below 1/β for λ ≤ 0.01, so that log softplus(V) has nearly one " +
-				"slope, 0.72 β, and what is sampled is close to KL at λ = 1/(0.72 β) = 0.14, whatever the χ² " +
-				"plan's λ. β = 1, which the code ran, makes it 1.4: nearly the target alone. β = 1/λ samples the " +
-				"plan."},
+				"slope, 0.72 β, and what is sampled is close to KL at λ = 1/(0.72 β) = 0.14, whatever the χ² plan's " +
+				"λ. β = 1, which the code ran, makes it 1.4: nearly the target alone. β = 1/λ samples the plan."},
 	}, nil
 }
 
@@ -458,25 +455,21 @@ func (p FacesParams) settings() lab.Table {
 	if p.CelebA {
 		halves, flips = "even and odd numbers", "p = 0.5"
 	}
-	return lab.Table{
-		Name:    "settings",
-		Caption: "Tables 5 and 6 of the paper, its code, and what ran",
-		Header:  []string{"setting", "paper", "its code", "here"},
-		Rows: [][]string{
-			{"pictures", "CelebA, centre crop of 140, 64 × 64", "the same", fmt.Sprintf("%d × %d", p.Side, p.Side)},
-			{"resize", "nearest neighbour", "bilinear", "bilinear"},
-			{"halves", "equal", "even and odd numbers", halves},
-			{"horizontal flips", "p = 0.5", "p = 0.5", flips},
-			{"score", "NCSNv2, 128 features", "the same", network},
-			{"its training", "rate 1e-4, average .999, 210,000 steps, batch 128", "the same", trained},
-			{"potentials", "8 layers of 2048", "the same", critics},
-			{"their training", "rate 1e-6, 5000 steps, batch 1000", "rate 1e-5, 5001 steps", criticsFor},
-			{"projection", "NCSNv2; rate 1e-7, 20,000 steps, batch 64", "48 features; rate 1e-6", projection},
-			{"noise levels; ε, steps a level", "KL (90, 0.1), χ² (9, 0.01); 15e-7, 500 levels",
-				"KL (90, 0.01), χ² (9, 0.01), 500 levels; 15e-7, 5 (KL at 0.005: 1e-6, 7)", chains},
-			{"sharpness β of the soft-plus", "10", "1 (10 is read from the wrong place)", "10, and 1 and 1/λ"},
-		},
-	}
+	return kit.Table("settings", "Tables 5 and 6 of the paper, its code, and what ran",
+		"setting | paper | its code | here",
+		kit.Row("pictures | CelebA, centre crop of 140, 64 × 64 | the same | %d × %d", p.Side, p.Side),
+		kit.Row("resize | nearest neighbour | bilinear | bilinear"),
+		kit.Row("halves | equal | even and odd numbers | %s", halves),
+		kit.Row("horizontal flips | p = 0.5 | p = 0.5 | %s", flips),
+		kit.Row("score | NCSNv2, 128 features | the same | %s", network),
+		kit.Row("its training | rate 1e-4, average .999, 210,000 steps, batch 128 | the same | %s", trained),
+		kit.Row("potentials | 8 layers of 2048 | the same | %s", critics),
+		kit.Row("their training | rate 1e-6, 5000 steps, batch 1000 | rate 1e-5, 5001 steps | %s", criticsFor),
+		kit.Row("projection | NCSNv2; rate 1e-7, 20,000 steps, batch 64 | 48 features; rate 1e-6 | %s", projection),
+		kit.Row("noise levels; ε, steps a level | KL (90, 0.1), χ² (9, 0.01); 15e-7, 500 levels | KL (90, 0.01), χ² "+
+			"(9, 0.01), 500 levels; 15e-7, 5 (KL at 0.005: 1e-6, 7) | %s",
+			chains),
+		kit.Row("sharpness β of the soft-plus | 10 | 1 (10 is read from the wrong place) | 10, and 1 and 1/λ"))
 }
 
 // claimsFID compares with the FIDs of Table 1, where they can be had: of CelebA, with Inception's
@@ -492,23 +485,16 @@ func claimsFID(preset lab.Preset, c FacesParams, at string, p FacesPlan) (out []
 		if weights != "" {
 			fid = math.NaN()
 		}
-		out = append(out, lab.Claim{
-			What:       at + name + ": FID",
-			Source:     "Table 1",
-			Got:        fid,
-			Want:       table1[c.F][p.Super][p.Lambda][k],
-			RelTol:     .25,
-			Why:        "columns of Table 1 that differ in λ alone differ by up to a quarter",
-			SkipReason: lab.Pick(preset, other, other, other, weights),
-			Null:       exchanged,
-		})
+		out = append(out, kit.NearUnless(lab.Pick(preset, other, other, other, weights), at+name+": FID",
+			"Table 1", fid, table1[c.F][p.Super][p.Lambda][k], .25*table1[c.F][p.Super][p.Lambda][k],
+			"columns of Table 1 that differ in λ alone differ by up to a quarter", exchanged))
 	}
 	return out
 }
 
 // claimFaces is the claims on the plans that keep selects.
 func claimFaces(v facesView, keep func(FacesParams, FacesPlan) bool) (out []lab.Claim) {
-	small := lab.Pick(v.Preset, "12 sources and networks of 3 steps", "", "", "")
+	small := kit.Smoke(v.Preset, "12 sources and networks of 3 steps", "")
 	for _, c := range v.Cells {
 		kl := c.Params.F == fdiv.KL
 		for _, p := range c.Value.Plans {
@@ -523,8 +509,8 @@ func claimFaces(v facesView, keep func(FacesParams, FacesPlan) bool) (out []lab.
 					"that averages are sharp too: a bound fixed before the runs that it judges"
 			}
 			if kl && p.Lambda < .1 && c.Params.Nets.Score == 0 {
-				few = "between so few atoms a KL plan at this λ has few targets for a source, and its projection " +
-					"is as sharp as they are"
+				few = "between so few atoms a KL plan at this λ has few targets for a source, and its projection is " +
+					"as sharp as they are"
 			}
 			out = append(out, kit.AtMostUnless(few, at+"Fréchet distance of SCONES over the projection's", "Table 1",
 				p.method(sampled).Frechet/p.method(projected).Frechet, least, why, averagedFaces))
@@ -543,17 +529,11 @@ func claimFaces(v facesView, keep func(FacesParams, FacesPlan) bool) (out []lab.
 			})
 			if p.Lambda < .1 && kl {
 				out = append(out,
-					lab.Claim{
-						What:   at + "mean cost of SCONES over the plan's",
-						Source: "Figure 1: samples of the plan, whose projection has a quarter of its cost",
-						Got:    p.method(sampled).Cost / p.Cost,
-						Want:   1.25,
-						AbsTol: .75,
-						Why: "from half to twice, fixed before the runs that it judges: a projection forgets the " +
-							"spread and has less, and pairs at random have more",
-						SkipReason: small,
-						Null:       randomTargets,
-					},
+					kit.NearUnless(small, at+"mean cost of SCONES over the plan's",
+						"Figure 1: samples of the plan, whose projection has a quarter of its cost",
+						p.method(sampled).Cost/p.Cost, 1.25, .75,
+						"from half to twice, fixed before the runs that it judges: a projection forgets the spread "+
+							"and has less, and pairs at random have more", randomTargets),
 					kit.AtLeastUnless(small,
 						at+"share of samples whose nearest source is their own, over that of pairs at random",
 						"Figure 1", p.method(sampled).Own/max(random.Own, 1/float64(c.Params.Sources)), 4,
@@ -562,17 +542,10 @@ func claimFaces(v facesView, keep func(FacesParams, FacesPlan) bool) (out []lab.
 			if !kl && p.Lambda < c.Params.Lambdas[0] {
 				i := slices.IndexFunc(c.Value.Plans, func(q FacesPlan) bool { return q.Super == p.Super })
 				first := c.Value.Plans[i]
-				out = append(out, lab.Claim{
-					What:   at + "mean cost of SCONES at β = 10 over that at λ = 0.1",
-					Source: "Table 1: χ² columns that hardly differ",
-					Got:    p.method(sampled).Cost / first.method(sampled).Cost,
-					Want:   1,
-					RelTol: .15,
-					Why: "log softplus of potentials below 1/β is nearly linear, with a slope that λ does " +
-						"not change; the plans' own costs differ by a third and more",
-					SkipReason: small,
-					Null:       planItself,
-				})
+				out = append(out, kit.NearUnless(small, at+"mean cost of SCONES at β = 10 over that at λ = 0.1",
+					"Table 1: χ² columns that hardly differ", p.method(sampled).Cost/first.method(sampled).Cost, 1,
+					.15, "log softplus of potentials below 1/β is nearly linear, with a slope that λ does not "+
+						"change; the plans' own costs differ by a third and more", planItself))
 			}
 		}
 	}

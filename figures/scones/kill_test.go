@@ -44,22 +44,29 @@ func compute(dir, name string, after int) error {
 	if err != nil {
 		return err
 	}
-	heard := 0
-	ctx := store.WithSink(context.Background(), func(e store.Event) {
-		if e.Kind != store.Advanced {
-			return
-		}
-		if heard++; heard == after {
-			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {}
-		}
+	ctx, heard := counted(context.Background(), after, func() {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
 	})
 	out, err := killable[name](ctx, st)
 	if err == nil {
-		fmt.Println("heard", heard)
+		fmt.Println("heard", *heard)
 		fmt.Println("out", out)
 	}
 	return err
+}
+
+// counted returns a context in which steps are counted, and do is called at one of them.
+func counted(ctx context.Context, at int, do func()) (of context.Context, heard *int) {
+	heard = new(int)
+	return store.WithSink(ctx, func(e store.Event) {
+		if e.Kind != store.Advanced {
+			return
+		}
+		if *heard++; *heard == at {
+			do()
+		}
+	}), heard
 }
 
 // killable are cells as at paper, but for their sizes: networks of a few steps, stored every third:
@@ -102,18 +109,11 @@ func TestCancelledCells(t *testing.T) {
 			for _, cut := range []int{1, 12, 24} {
 				st := must.Get(lab.OpenStore(t.TempDir()))
 				ctx, cancel := context.WithCancel(t.Context())
-				heard := 0
-				_, err := cell(store.WithSink(ctx, func(e store.Event) {
-					if e.Kind != store.Advanced {
-						return
-					}
-					if heard++; heard == cut {
-						cancel()
-					}
-				}), st)
+				ctx, heard := counted(ctx, cut, cancel)
+				_, err := cell(ctx, st)
 				cancel()
-				if !errors.Is(err, context.Canceled) || heard != cut {
-					t.Errorf("its context ended at step %d: it made %d, %v", cut, heard, err)
+				if !errors.Is(err, context.Canceled) || *heard != cut {
+					t.Errorf("its context ended at step %d: it made %d, %v", cut, *heard, err)
 				}
 			}
 		})

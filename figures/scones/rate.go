@@ -28,12 +28,10 @@ func Rate() lab.Study[RateParams, RateOut] {
 		Name:  "scones/rate",
 		Title: "Appendix B.1: how fast Sinkhorn plans are estimated",
 		Shows: "The entropic plan between samples of two Gaussians against the closed form, over the number of " +
-			"samples. The potential and the plan " +
-			"seen by one fixed function, E⟨x,y⟩, have errors of n^{−1/2} in every dimension. The distance W_{1} of " +
-			"the plans, which is what the appendix " +
-			"bounds by n^{−1/2}, has not: it is at least that of the sampled marginal from the true one, drawn " +
-			"here from below, and that is n^{−1/d}. " +
-			"The proof takes the Lipschitz function that depends on the sample for one that does not.",
+			"samples. The potential and the plan seen by one fixed function, E⟨x,y⟩, have errors of n^{−1/2} in " +
+			"every dimension. The distance W_{1} of the plans, which is what the appendix bounds by n^{−1/2}, has " +
+			"not: it is at least that of the sampled marginal from the true one, drawn here from below, and that is " +
+			"n^{−1/d}. The proof takes the Lipschitz function that depends on the sample for one that does not.",
 		Sizes: kit.Sizes("n = %v, d = %v, %v samples",
 			kit.Per{"20 to 80", "50 to 800", "50 to 1600", "50 to 6400"},
 			kit.Per{"2 and 8", "1, 2 and 8", "1, 2 and 8", "1, 2 and 8"}, kit.Per{3, 20, 20, 50}),
@@ -65,8 +63,8 @@ var rateOf = lab.Experiment[RateParams, RateOut]{Name: "scones/rate", Version: 1
 
 func rateGrid(set lab.Setting) (out []RateParams) {
 	p := set.Preset
-	for _, d := range lab.Pick(p, []int{2, 8}, []int{1, 2, 8}, []int{1, 2, 8}, []int{1, 2, 8}) {
-		for n := lab.Pick(p, 20, 50, 50, 50); n <= lab.Pick(p, 80, 800, 1600, 6400); n *= 2 {
+	for _, d := range kit.Smoke(p, []int{2, 8}, []int{1, 2, 8}) {
+		for n := kit.Smoke(p, 20, 50); n <= lab.Pick(p, 80, 800, 1600, 6400); n *= 2 {
 			r := RateParams{D: d, N: n, Runs: lab.Pick(p, 3, 20, 20, 50)}
 			if n <= 400 {
 				r.W1 = lab.Pick(p, 3, 10, 10, 20)
@@ -78,10 +76,10 @@ func rateGrid(set lab.Setting) (out []RateParams) {
 }
 
 // flatRate gives every sample size the errors of the smallest, and the marginal a rate of n^{−1/2}, which it has not.
-func flatRate(cells []lab.Result[RateParams, RateOut]) {
+func flatRate(cells []rateCell) {
 	for i := range cells {
 		first := slices.IndexFunc(cells,
-			func(r lab.Result[RateParams, RateOut]) bool { return r.Params.D == cells[i].Params.D })
+			func(r rateCell) bool { return r.Params.D == cells[i].Params.D })
 		v := cells[first].Value
 		v.Marginal *= math.Sqrt(float64(cells[first].Params.N) / float64(cells[i].Params.N))
 		cells[i].Value = v
@@ -179,57 +177,34 @@ func drawRate(v lab.View[RateParams, RateOut]) (lab.Exhibit, error) {
 			func(c rateCell) (x, y float64) {
 				return float64(c.Params.N), .6 * top * math.Sqrt(float64(all[0][0].Params.N)/float64(c.Params.N))
 			}))
-		panels.Items = append(panels.Items, style.Plot{
-			Title:  kind.title,
-			X:      style.Axis{Label: "samples n", Log: true},
-			Y:      style.Axis{Label: kind.label, Log: true},
-			Items:  items,
-			Aspect: 1,
-		})
+		panels.Items = append(panels.Items, kit.LogLog(kind.title, "samples n", kind.label, 1, items...))
 	}
-	table := lab.Table{Name: "slopes", Caption: "Slopes of the logarithms over log n",
-		Header: []string{"d", "potential", "E⟨x,y⟩", "W₁ of the marginal"}}
+	table := kit.Table("slopes", "Slopes of the logarithms over log n", "d | potential | E⟨x,y⟩ | W₁ of the marginal")
 	for _, cells := range all {
-		table.Rows = append(table.Rows, []string{fmt.Sprint(cells[0].Params.D),
-			fmt.Sprintf("%.2f", slope(cells, RateOut.potential)), fmt.Sprintf("%.2f", slope(cells, RateOut.function)),
-			fmt.Sprintf("%.2f", slope(cells, RateOut.marginal))})
+		table.Rows = append(table.Rows, kit.Row("%v | %.2f | %.2f | %.2f", cells[0].Params.D,
+			slope(cells, RateOut.potential), slope(cells, RateOut.function), slope(cells, RateOut.marginal)))
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("%d samples", v.Cells[0].Params.Runs)),
 			"Plans between n samples each of N(0, I) and N(0, 2I) at λ = 3d, the mean cost, against the closed "+
-				"form. Right: half of W₁ between two samples of the source, "+
-				"on average at most the W₁ of one from the distribution, which is at most that of the plans."),
+				"form. Right: half of W₁ between two samples of the source, on average at most the W₁ of one from "+
+				"the distribution, which is at most that of the plans."),
 		Tables: []lab.Table{table},
 	}, nil
 }
 
 func claimRate(v lab.View[RateParams, RateOut]) (out []lab.Claim, err error) {
-	small, null := lab.Pick(v.Preset, "three samples of at most 80 points", "", "", ""),
-		lab.Null{Name: "errors that no sample size reduces", Spoil: []lab.Spoiler{lab.Spoil(rateOf, flatRate)}}
+	small, null := kit.Smoke(v.Preset, "three samples of at most 80 points", ""),
+		kit.NullOf("errors that no sample size reduces", rateOf, flatRate)
 	short := lab.Pick(v.Preset, small, "n up to 800 is too short a range for this slope: at d = 8 it was −0.69", "", "")
 	for _, cells := range byDimension(v.Cells) {
 		d := cells[0].Params.D
 		out = append(out,
-			lab.Claim{
-				What:       fmt.Sprintf("rate of the potential, d = %d", d),
-				Source:     "Proposition B.3",
-				Got:        slope(cells, RateOut.potential),
-				Want:       -.5,
-				AbsTol:     .1,
-				Why:        "root mean squares of 20 runs have an error of 16 % each",
-				SkipReason: small,
-				Null:       null,
-			},
-			lab.Claim{
-				What:       fmt.Sprintf("rate of E⟨x,y⟩, d = %d", d),
-				Source:     "Appendix B.1, for a fixed function",
-				Got:        slope(cells, RateOut.function),
-				Want:       -.5,
-				AbsTol:     .15,
-				Why:        "the same",
-				SkipReason: short,
-				Null:       null,
-			})
+			kit.NearUnless(small, fmt.Sprintf("rate of the potential, d = %d", d), "Proposition B.3",
+				slope(cells, RateOut.potential), -.5, .1, "root mean squares of 20 runs have an error of 16 % each",
+				null),
+			kit.NearUnless(short, fmt.Sprintf("rate of E⟨x,y⟩, d = %d", d), "Appendix B.1, for a fixed function",
+				slope(cells, RateOut.function), -.5, .15, "the same", null))
 		if d > 2 {
 			out = append(out, kit.AtLeast(fmt.Sprintf("rate of W₁ of the marginal, d = %d", d),
 				"Appendix B.1 claims −1/2 for W₁ of the plans", slope(cells, RateOut.marginal), -.25,

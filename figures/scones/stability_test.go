@@ -3,8 +3,11 @@ package scones
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"coupling/data/synth"
+	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/fdiv"
 	"coupling/score/scones"
@@ -22,7 +25,7 @@ func TestStability(t *testing.T) {
 		rng := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		size := rapid.SampledFrom([]float64{1e-3, .1, 1, 5}).Draw(t, "size")
 		f := rapid.SampledFrom([]fdiv.Divergence{fdiv.KL, fdiv.ChiSquare, fdiv.Pearson}).Draw(t, "f")
-		phi, psi := append([]float64(nil), plan.F...), append([]float64(nil), plan.G...)
+		phi, psi := slices.Clone(plan.F), slices.Clone(plan.G)
 		for i := range phi {
 			phi[i] += size * rng.NormFloat64()
 		}
@@ -43,7 +46,7 @@ func TestStability(t *testing.T) {
 // gap of λ(1 − log 2).
 func TestPrintedTheoremFails(t *testing.T) {
 	x, y, plan := solvedClouds(t, rand.New(rand.NewPCG(2, 1)), 10, 10, 1)
-	phi, psi := append([]float64(nil), plan.F...), append([]float64(nil), plan.G...)
+	phi, psi := slices.Clone(plan.F), slices.Clone(plan.G)
 	for i := range phi {
 		phi[i] += 1 + math.Ln2 // fdiv's convention has λ more than ot's
 	}
@@ -61,14 +64,7 @@ func TestPrintedTheoremFails(t *testing.T) {
 // solvedClouds are two clouds in the plane and their entropic plan.
 func solvedClouds(t *testing.T, rng *rand.Rand, n, m int, eps float64) (x, y *mat.Dense, plan *ot.Plan) {
 	t.Helper()
-	x, y = mat.NewDense(n, 2, nil), mat.NewDense(m, 2, nil)
-	for _, c := range []*mat.Dense{x, y} {
-		c.Apply(func(_, _ int, _ float64) float64 { return rng.NormFloat64() }, c)
-	}
-	plan, err := ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(),
-		ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x, y, plan
+	x, y = must.Get(synth.Normal(rng, n, 2)), must.Get(synth.Normal(rng, m, 2))
+	return x, y, must.Get(ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(),
+		ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}))
 }

@@ -17,10 +17,8 @@ func Tab3() lab.Study[DivergenceParams, DivergenceOut] {
 		Name:  "scones/tab3",
 		Title: "Table 3: f-divergences and their conjugates, checked",
 		Shows: "Each conjugate is compared with the supremum that defines it, found numerically, and each " +
-			"compatibility function with where that " +
-			"supremum is. The rows as the paper prints them are compared too: Jensen–Shannon has the derivative in " +
-			"the column of the conjugate, and " +
-			"Pearson's χ² lacks v ≥ 0.",
+			"compatibility function with where that supremum is. The rows as the paper prints them are compared " +
+			"too: Jensen–Shannon has the derivative in the column of the conjugate, and Pearson's χ² lacks v ≥ 0.",
 		Sizes:      kit.Sizes("%v arguments of each conjugate", kit.Per{20, 200, 200, 200}),
 		Seconds:    kit.ByPreset(.1, .1, .1, .1),
 		Experiment: divergenceOf,
@@ -133,7 +131,7 @@ func supremum(f fdiv.Divergence, u float64) (value, at float64) {
 
 func divergenceGrid(set lab.Setting) (out []DivergenceParams) {
 	for _, f := range fdiv.All() {
-		out = append(out, DivergenceParams{F: f, N: lab.Pick(set.Preset, 20, 200, 200, 200)})
+		out = append(out, DivergenceParams{F: f, N: kit.Smoke(set.Preset, 20, 200)})
 	}
 	return out
 }
@@ -176,39 +174,25 @@ func drawTab3(v lab.View[DivergenceParams, DivergenceOut]) (lab.Exhibit, error) 
 	return lab.Exhibit{
 		Pictures: []lab.Picture{{
 			Caption: "f-divergences with corrected conjugates. Errors are the largest deviations, over arguments " +
-				"from the bound down by 6, from the supremum sup_{v≥0} uv − f(v) found numerically; " +
-				"the place of the supremum, which M is, is found to half the digits. The text and code of the " +
-				"paper use v² − 1, which Table 3 has not.",
+				"from the bound down by 6, from the supremum sup_{v≥0} uv − f(v) found numerically; the place of " +
+				"the supremum, which M is, is found to half the digits. The text and code of the paper use v² − 1, " +
+				"which Table 3 has not.",
 			Drawing: style.Figure{Body: table, Width: style.TwoColumns * 1.35, Badge: ""},
 		}},
 	}, nil
 }
 
 func claimTab3(v lab.View[DivergenceParams, DivergenceOut]) (out []lab.Claim, err error) {
-	swapped := lab.Null{Name: "the row of another divergence", Spoil: []lab.Spoiler{lab.Spoil(divergenceOf, swapRows)}}
+	swapped := kit.NullOf("the row of another divergence", divergenceOf, swapRows)
 	flawless := kit.Null("a table without errata", divergenceOf,
 		func(_ DivergenceParams, v *DivergenceOut) { v.PrintedConjugate, v.PrintedDerivative = 0, 0 })
 	for _, c := range v.Cells {
 		f, o := c.Params.F, c.Value
 		out = append(out,
-			lab.Claim{
-				What:     f.String() + ": conjugate",
-				Source:   "definition",
-				Got:      o.Conjugate,
-				Relation: lab.AtMost,
-				AbsTol:   1e-9,
-				Why:      "golden sections to 1e-10 of log v, squared; cancellation",
-				Null:     swapped,
-			},
-			lab.Claim{
-				What:     f.String() + ": compatibility",
-				Source:   "definition",
-				Got:      o.Compatibility,
-				Relation: lab.AtMost,
-				AbsTol:   1e-5,
-				Why:      "the place of a maximum is known to the root of the rounding of its value",
-				Null:     swapped,
-			})
+			kit.AtMostWithin(f.String()+": conjugate", "definition", o.Conjugate, 0, 1e-9,
+				"golden sections to 1e-10 of log v, squared; cancellation", swapped),
+			kit.AtMostWithin(f.String()+": compatibility", "definition", o.Compatibility, 0, 1e-5,
+				"the place of a maximum is known to the root of the rounding of its value", swapped))
 		switch f {
 		case fdiv.JensenShannon:
 			out = append(out, kit.AtLeast("js: the conjugate as printed is off by", "Table 3", o.PrintedConjugate, .1,
@@ -218,15 +202,8 @@ func claimTab3(v lab.View[DivergenceParams, DivergenceOut]) (out []lab.Claim, er
 				o.PrintedDerivative, .1,
 				"an erratum: it is negative below −2", flawless))
 		case fdiv.KL, fdiv.ReverseKL, fdiv.Hellinger, fdiv.GAN:
-			out = append(out, lab.Claim{
-				What:     f.String() + ": the row as printed",
-				Source:   "Table 3",
-				Got:      max(o.PrintedConjugate, o.PrintedDerivative),
-				Relation: lab.AtMost,
-				AbsTol:   1e-5,
-				Why:      "as above",
-				Null:     swapped,
-			})
+			out = append(out, kit.AtMostWithin(f.String()+": the row as printed", "Table 3",
+				max(o.PrintedConjugate, o.PrintedDerivative), 0, 1e-5, "as above", swapped))
 		}
 	}
 	return out, nil

@@ -74,11 +74,9 @@ const (
 	barGap   = 7 // between the picture and its bar
 )
 
-func (b ColorBar) axis() Axis { return Axis{Log: b.Scale.Log, Min: b.Scale.Lo, Max: b.Scale.Hi} }
-
 func (b ColorBar) ticks(length vg.Length) []plot.Tick {
 	s := b.Scale.fixed(0, 1)
-	return b.axis().fitting(s.Lo, s.Hi, length*0.7, false).Ticks(s.Lo, s.Hi)
+	return Axis{Log: s.Log}.fitting(s.Lo, s.Hi, length*0.7, false).Ticks(s.Lo, s.Hi)
 }
 
 // width is that of the bar with its labels, for a bar of usual length.

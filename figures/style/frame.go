@@ -133,8 +133,8 @@ func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 	for _, it := range p.Items {
 		it.Plot(d, g)
 	}
-	p.drawX(d, g)
-	p.drawY(d, g)
+	p.X.draw(d, g.X, true)
+	p.Y.draw(d, g.Y, false)
 	if p.Title != "" {
 		paper.Write(d, p.Title, textStyle(titleSize, draw.XCenter, draw.YBottom),
 			vg.Point{X: d.Center().X, Y: d.Max.Y + titleGap})
@@ -146,49 +146,40 @@ func (p Plot) drawIn(c vg.Canvas, data vg.Rectangle) {
 	}
 }
 
-func (p Plot) drawX(d draw.Canvas, g *plot.Plot) {
-	line := draw.LineStyle{Color: DarkGrey, Width: axisWidth}
-	d.StrokeLine2(line, d.Min.X, d.Min.Y, d.Max.X, d.Min.Y)
-	y := d.Min.Y
-	if ticks := majors(g.X); len(ticks) > 0 {
-		sty := textStyle(tickSize, draw.XCenter, draw.YTop)
-		top := y - tickLength - tickGap
+// draw draws a line along the data area, its marks with their labels, and the axis's label.
+func (a Axis) draw(d draw.Canvas, g plot.Axis, across bool) {
+	labels, title := textStyle(tickSize, draw.XRight, draw.YCenter), textStyle(labelSize, draw.XCenter, draw.YBottom)
+	room, gap := widest, vg.Length(labelGap+0.25*labelSize)
+	title.Rotation = math.Pi / 2
+	if across {
+		labels, title = textStyle(tickSize, draw.XCenter, draw.YTop), textStyle(labelSize, draw.XCenter, draw.YTop)
+		room, gap = tallest, labelGap
+	}
+	// at is the place at a share of the axis, so far outward.
+	at := func(share float64, out vg.Length) vg.Point {
+		if across {
+			return vg.Point{X: d.X(share), Y: d.Min.Y - out}
+		}
+		return vg.Point{X: d.Min.X - out, Y: d.Y(share)}
+	}
+	stroke := func(from, to vg.Point) {
+		d.StrokeLine2(draw.LineStyle{Color: DarkGrey, Width: axisWidth}, from.X, from.Y, to.X, to.Y)
+	}
+	stroke(at(0, 0), at(1, 0))
+	if ticks := majors(g); len(ticks) > 0 {
 		for _, t := range ticks {
-			paper.Write(d, t.Label, sty, vg.Point{X: d.X(g.X.Norm(t.Value)), Y: top})
+			paper.Write(d, t.Label, labels, at(g.Norm(t.Value), tickLength+tickGap))
 		}
-		y = top - tallest(ticks)
+		gap += tickLength + tickGap + room(ticks)
 	}
-	for _, t := range g.X.Tick.Marker.Ticks(g.X.Min, g.X.Max) {
-		if x := d.X(g.X.Norm(t.Value)); d.ContainsX(x) && !p.X.unmarked && len(p.X.Names) == 0 {
-			d.StrokeLine2(line, x, d.Min.Y, x, d.Min.Y-markLength(t))
-		}
-	}
-	if s := p.X.title(); s != "" {
-		paper.Write(d, s, textStyle(labelSize, draw.XCenter, draw.YTop), vg.Point{X: d.Center().X, Y: y - labelGap})
-	}
-}
-
-func (p Plot) drawY(d draw.Canvas, g *plot.Plot) {
-	line := draw.LineStyle{Color: DarkGrey, Width: axisWidth}
-	d.StrokeLine2(line, d.Min.X, d.Min.Y, d.Min.X, d.Max.Y)
-	x := d.Min.X
-	if ticks := majors(g.Y); len(ticks) > 0 {
-		sty := textStyle(tickSize, draw.XRight, draw.YCenter)
-		right := x - tickLength - tickGap
-		for _, t := range ticks {
-			paper.Write(d, t.Label, sty, vg.Point{X: right, Y: d.Y(g.Y.Norm(t.Value))})
-		}
-		x = right - widest(ticks)
-	}
-	for _, t := range g.Y.Tick.Marker.Ticks(g.Y.Min, g.Y.Max) {
-		if y := d.Y(g.Y.Norm(t.Value)); d.ContainsY(y) && !p.Y.unmarked && len(p.Y.Names) == 0 {
-			d.StrokeLine2(line, d.Min.X, y, d.Min.X-markLength(t), y)
+	for _, t := range g.Tick.Marker.Ticks(g.Min, g.Max) {
+		share := g.Norm(t.Value)
+		if from := at(share, 0); d.Contains(from) && !a.unmarked && len(a.Names) == 0 {
+			stroke(from, at(share, markLength(t)))
 		}
 	}
-	if s := p.Y.title(); s != "" {
-		sty := textStyle(labelSize, draw.XCenter, draw.YBottom)
-		sty.Rotation = math.Pi / 2
-		paper.Write(d, s, sty, vg.Point{X: x - labelGap - 0.25*labelSize, Y: d.Center().Y})
+	if s := a.title(); s != "" {
+		paper.Write(d, s, title, at(0.5, gap))
 	}
 }
 

@@ -19,9 +19,9 @@ func gallery() map[string]style.Figure {
 		"band":     {Body: errorCurves(), Badge: `quick: \i{n} = 500; smaller than the paper’s`},
 		"panels":   {Body: threePanels(), Width: style.TwoColumns},
 		"shared":   {Body: sharedPanels(), Width: style.TwoColumns},
-		"plan":     {Body: classPlan()},
+		"plan":     {Body: classPlan(150, "MNIST class", "USPS class")},
 		"sparse":   style.Plan(permutation(40)),
-		"field":    {Body: field(hue.Viridis)},
+		"field":    {Body: field()},
 		"pairs":    {Body: digitPairs()},
 		"rgb":      {Body: colours()},
 		"bars":     {Body: accuracies()},
@@ -72,11 +72,9 @@ func classes(n, k int) (b []style.Block) {
 	return b
 }
 
-func classPlan() style.HeatMap {
-	const n = 150
+func classPlan(n int, rows, cols string) style.HeatMap {
 	return style.HeatMap{
-		M: blockPlan(n, 10), Rows: classes(n, 10), Cols: classes(n, 10),
-		RowLabel: "MNIST class", ColLabel: "USPS class", Bar: "mass",
+		M: blockPlan(n, 10), Rows: classes(n, 10), Cols: classes(n, 10), RowLabel: rows, ColLabel: cols, Bar: "mass",
 		Scale: style.Scale{Map: hue.Ink, Log: true},
 	}
 }
@@ -106,11 +104,7 @@ func threePanels() style.Panels {
 			style.Note{X: .3, Y: 1.6, Text: "knee", DX: -18, DY: 16},
 		},
 	}
-	plan := style.HeatMap{
-		M: blockPlan(30, 10), Rows: classes(30, 10), Cols: classes(30, 10),
-		RowLabel: "source", ColLabel: "target", Bar: "mass", Scale: style.Scale{Map: hue.Ink, Log: true},
-	}
-	return style.Panels{Items: []style.Drawer{curves, bias, plan}, Letters: true}
+	return style.Panels{Items: []style.Drawer{curves, bias, classPlan(30, "source", "target")}, Letters: true}
 }
 
 func sharedPanels() style.Panels {
@@ -134,7 +128,7 @@ func sharedPanels() style.Panels {
 	return p
 }
 
-func field(m hue.Map) style.Plot {
+func field() style.Plot {
 	z := mat.NewDense(80, 120, nil)
 	for i := range 80 {
 		for j := range 120 {
@@ -142,7 +136,7 @@ func field(m hue.Map) style.Plot {
 			z.Set(i, j, math.Exp(-(x-1)*(x-1)-y*y)+.6*math.Exp(-2*(x+1.2)*(x+1.2)-2*(y-.6)*(y-.6)))
 		}
 	}
-	h := style.Heat{M: z, X0: -3, X1: 3, Y0: -2, Y1: 2, Scale: style.Scale{Map: m}}
+	h := style.Heat{M: z, X0: -3, X1: 3, Y0: -2, Y1: 2}
 	return style.Plot{
 		X: style.Axis{Label: `\i{x}_{1}`}, Y: style.Axis{Label: `\i{x}_{2}`}, NoGrid: true,
 		Items: []plot.Plotter{h}, Bar: h.Bar("density"),

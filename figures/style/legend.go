@@ -112,31 +112,17 @@ func (l Legend) below(c vg.Canvas, r vg.Rectangle) vg.Rectangle {
 
 // Draw draws the legend centred at the top of a rectangle.
 func (l Legend) Draw(c draw.Canvas) {
-	if len(l) == 0 {
-		return
-	}
-	n, w := l.columns(c.Size().X), l.entryWidth()
-	left := c.Center().X - (vg.Length(n)*(w+columnGap)-columnGap)/2
-	for k := range n {
-		var column Legend
-		for i := k; i < len(l); i += n { // rows first, as one reads
-			column = append(column, l[i])
-		}
-		l.columnAt(c, vg.Point{X: left + vg.Length(k)*(w+columnGap), Y: c.Max.Y}, column)
-	}
-}
-
-// columnAt draws entries below one another from the upper left corner.
-func (Legend) columnAt(c vg.Canvas, at vg.Point, entries []Entry) {
-	sty := textStyle(tickSize, draw.XLeft, draw.YCenter)
-	for i, e := range entries {
-		y := at.Y - (vg.Length(i)+0.5)*rowHeight
+	n, w := l.columns(c.Size().X), l.entryWidth()+columnGap
+	left := c.Center().X - (vg.Length(n)*w-columnGap)/2
+	for i, e := range l { // rows first, as one reads
+		x, y := left+vg.Length(i%n)*w, c.Max.Y-(vg.Length(i/n)+0.5)*rowHeight
 		thumb := draw.Canvas{Canvas: c, Rectangle: vg.Rectangle{
-			Min: vg.Point{X: at.X, Y: y - 0.36*rowHeight},
-			Max: vg.Point{X: at.X + thumbWidth, Y: y + 0.36*rowHeight},
+			Min: vg.Point{X: x, Y: y - 0.36*rowHeight},
+			Max: vg.Point{X: x + thumbWidth, Y: y + 0.36*rowHeight},
 		}}
 		e.Thumb.Thumbnail(&thumb)
-		paper.Write(c, e.Name, sty, vg.Point{X: at.X + thumbWidth + thumbGap, Y: y})
+		paper.Write(c, e.Name, textStyle(tickSize, draw.XLeft, draw.YCenter),
+			vg.Point{X: x + thumbWidth + thumbGap, Y: y})
 	}
 }
 

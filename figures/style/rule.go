@@ -35,10 +35,7 @@ func (r Rule) ranges(x, y Axis) (ex, ey extent) {
 // Plot draws the line and its label.
 func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := transforms(c, p)
-	col := r.Color
-	if col == nil {
-		col = DarkGrey
-	}
+	col := cmp.Or[color.Color](r.Color, DarkGrey)
 	line := draw.LineStyle{Color: col, Width: 0.8, Dashes: []vg.Length{2.5, 1.8}}
 	sty := textStyle(tickSize, draw.XRight, draw.YBottom)
 	sty.Color = col
@@ -48,14 +45,14 @@ func (r Rule) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 	if r.Vertical {
 		x := trX(r.At)
-		if !finite(vg.Point{X: x}) || !c.ContainsX(x) {
+		if !c.ContainsX(x) {
 			return
 		}
 		c.StrokeLine2(line, x, c.Min.Y, x, c.Max.Y)
 		sty.Rotation, at.X = math.Pi/2, x-2
 	} else {
 		y := trY(r.At)
-		if !finite(vg.Point{Y: y}) || !c.ContainsY(y) {
+		if !c.ContainsY(y) {
 			return
 		}
 		c.StrokeLine2(line, c.Min.X, y, c.Max.X, y)
@@ -83,7 +80,7 @@ func (n Note) ranges(x, y Axis) (ex, ey extent) { return span(x, n.X), span(y, n
 func (n Note) Plot(c draw.Canvas, p *plot.Plot) {
 	trX, trY := transforms(c, p)
 	from := vg.Point{X: trX(n.X), Y: trY(n.Y)}
-	if !finite(from) || !c.Contains(from) {
+	if !c.Contains(from) {
 		return
 	}
 	sty := textStyle(tickSize, draw.XCenter, draw.YCenter)

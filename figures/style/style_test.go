@@ -35,23 +35,24 @@ func save(t *testing.T, f style.Figure, format string) []byte {
 
 func picture(t *testing.T, f style.Figure) image.Image {
 	t.Helper()
-	img := must.Get(png.Decode(bytes.NewReader(save(t, f, "png"))))
-	return img
+	return must.Get(png.Decode(bytes.NewReader(save(t, f, "png"))))
 }
 
-// count is the number of dots of exactly a colour.
-func count(img image.Image, c color.Color) (n int) {
+// dots are the rows of the dots of exactly a colour, from the top.
+func dots(img image.Image, c color.Color) (rows []int) {
 	r, g, b, _ := c.RGBA()
 	bounds := img.Bounds()
 	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
 		for x := bounds.Min.X; x < bounds.Max.X; x++ {
 			if p, q, s, _ := img.At(x, y).RGBA(); p == r && q == g && s == b {
-				n++
+				rows = append(rows, y)
 			}
 		}
 	}
-	return n
+	return rows
 }
+
+func count(img image.Image, c color.Color) int { return len(dots(img, c)) }
 
 // TestSameBytes: a figure is the same twice and with other numbers of processors, in all formats, and the PDF can be
 // read.
@@ -246,18 +247,6 @@ func TestImageValues(t *testing.T) {
 // TestHeatMapCells: colours are those of the scale, row 0 is at the top, and a field's is at the bottom.
 func TestHeatMapCells(t *testing.T) {
 	m := mat.NewDense(2, 2, []float64{0, 1, 2, 3})
-	top := func(img image.Image, c color.Color) int {
-		b := img.Bounds()
-		r, g, bl, _ := c.RGBA()
-		for y := b.Min.Y; y < b.Max.Y; y++ {
-			for x := b.Min.X; x < b.Max.X; x++ {
-				if p, q, s, _ := img.At(x, y).RGBA(); p == r && q == g && s == bl {
-					return y
-				}
-			}
-		}
-		return -1
-	}
 	for _, c := range []struct {
 		name      string
 		body      style.Drawer
@@ -267,11 +256,11 @@ func TestHeatMapCells(t *testing.T) {
 		{"field", style.Plot{Items: []plot.Plotter{style.Heat{M: m, X1: 1, Y1: 1}}, NoGrid: true}, false},
 	} {
 		img := picture(t, style.Figure{Body: c.body})
-		zero, three := hue.Viridis(0), hue.Viridis(1)
-		if count(img, zero) < 1000 || count(img, three) < 1000 {
+		zero, three := dots(img, hue.Viridis(0)), dots(img, hue.Viridis(1))
+		if len(zero) < 1000 || len(three) < 1000 {
 			t.Fatalf("%s: the ends of the scale are not in the picture", c.name)
 		}
-		if up := top(img, zero) < top(img, three); up != c.firstIsUp {
+		if up := zero[0] < three[0]; up != c.firstIsUp {
 			t.Errorf("%s: row 0 above the last row: %t, want %t", c.name, up, c.firstIsUp)
 		}
 	}

@@ -29,11 +29,9 @@ func Digits() lab.Study[PlanParams, PlanOut] {
 		Name:  "tour/digits",
 		Title: "Entropic transport between USPS and MNIST digits",
 		Shows: "Two sets of handwritten digits, drawn at random and scaled to 16×16, coupled by entropic optimal " +
-			"transport " +
-			"at the mean squared difference of pixels. At small ε nearly every digit goes to one or two others, " +
-			"half of the mass to its own class; " +
-			"as ε grows the plan blurs into the independent coupling. Labels are used to sort and to count, never " +
-			"to couple.",
+			"transport at the mean squared difference of pixels. At small ε nearly every digit goes to one or two " +
+			"others, half of the mass to its own class; as ε grows the plan blurs into the independent coupling. " +
+			"Labels are used to sort and to count, never to couple.",
 		Sizes: kit.Sizes("%[1]v + %[1]v digits, %[2]v values of ε", kit.Per{100, 500, 1000, 2000},
 			kit.Per{3, 6, 6, 6}),
 		Seconds:    kit.ByPreset(.5, 3, 12, 50),
@@ -161,13 +159,13 @@ func digitsGrid(set lab.Setting) []PlanParams {
 }
 
 // unsolved is the null of plans with the wrong marginals, in the order of falling ε.
-var unsolved = lab.Null{Name: "unsolved plans in reverse order",
-	Spoil: []lab.Spoiler{lab.Spoil(digitsPlan, func(cells []lab.Result[PlanParams, PlanOut]) {
+var unsolved = kit.NullOf("unsolved plans in reverse order", digitsPlan,
+	func(cells []planCell) {
 		kit.Reverse(cells)
 		for i := range cells {
 			cells[i].Value.MarginalL1, cells[i].Value.Gap = .1, .1
 		}
-	})}}
+	})
 
 // independentPairs is the null of digits that are coupled at random.
 var independentPairs = kit.Null("independent pairs", digitsPlan,
@@ -179,24 +177,22 @@ func drawDigits(v digitsView) (lab.Exhibit, error) {
 	first := v.Cells[0].Params
 	badge := v.Badge(fmt.Sprintf("n = %d", first.N), sample.Note(first.Data, "mnist"))
 	picture := func(name, caption string, body style.Drawer) lab.Picture {
-		return lab.Picture{Name: name, Caption: caption,
-			Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge}}
+		return kit.Picture(name, body, badge, caption)
 	}
 	return lab.Exhibit{
 		Pictures: []lab.Picture{
 			picture("plans", "Transport plans, sources and targets sorted by class.", drawPlans(v)),
 			picture("pairs",
 				fmt.Sprintf(
-					"USPS digits (left) and the MNIST digit to which each sends most of its mass (right), at ε = "+
-						"%g of the mean cost.", first.Ratio), drawPairs(v.Cells[0])),
+					"USPS digits (left) and the MNIST digit to which each sends most of its mass (right), at ε = %g "+
+						"of the mean cost.", first.Ratio), drawPairs(v.Cells[0])),
 			picture("projections",
 				"Barycentric projections: where each USPS digit of the first row goes on average, over ε.",
 				drawProjections(v)),
 		},
 		Tables: []lab.Table{summaryTable(v), massTable(v)},
-		Notes: []string{"The two sets hold different shares of each class (USPS has more 0 and 1), and mass must " +
-			"go somewhere: " +
-			"part of what leaves a class does so because its targets are full."},
+		Notes: []string{"The two sets hold different shares of each class (USPS has more 0 and 1), and mass must go " +
+			"somewhere: part of what leaves a class does so because its targets are full."},
 	}, nil
 }
 
@@ -238,7 +234,7 @@ func perClass(labels []int, k int) [][]int {
 	return out
 }
 
-func drawPairs(c lab.Result[PlanParams, PlanOut]) style.ImageGrid {
+func drawPairs(c planCell) style.ImageGrid {
 	const perRow = 8
 	usps, mnist := style.Rows(kit.Matrix(c.Open, "usps.npy")), style.Rows(kit.Matrix(c.Open, "mnist.npy"))
 	g := style.ImageGrid{C: 1, H: 16, W: 16, Columns: 3*perRow - 1, Invert: true}
@@ -274,28 +270,21 @@ func drawProjections(v digitsView) style.ImageGrid {
 }
 
 func summaryTable(v digitsView) lab.Table {
-	return lab.Table{
-		Name: "summary",
-		Caption: "The plans over ε, relative to the mean cost. Effective targets: the exponential of the mean " +
-			"entropy of a source's targets.",
-		Header: []string{"ε / mean cost", "⟨T,c⟩ / mean cost", "effective targets", "mass within class", "by chance",
-			"iterations", "marginal error", "status"},
-		Rows: kit.Each(v.Cells, func(r lab.Result[PlanParams, PlanOut]) []string {
+	return kit.Table("summary",
+		"The plans over ε, relative to the mean cost. Effective targets: the exponential of the mean entropy of a "+
+			"source's targets.",
+		"ε / mean cost | ⟨T,c⟩ / mean cost | effective targets | mass within class | by chance | iterations | "+
+			"marginal error | status",
+		kit.Each(v.Cells, func(r planCell) []string {
 			v := r.Value
-			return []string{fmt.Sprint(r.Params.Ratio), fmt.Sprintf("%.4f", v.Sharp/v.MeanCost),
-				fmt.Sprintf("%.2f", v.Effective), fmt.Sprintf("%.1f%%", 100*v.SameClass),
-				fmt.Sprintf("%.1f%%", 100*v.Chance), strconv.Itoa(v.Iterations),
-				fmt.Sprintf("%.1e", v.MarginalL1), v.Status}
-		}),
-	}
+			return kit.Row("%v | %.4f | %.2f | %.1f%% | %.1f%% | %s | %.1e | %s", r.Params.Ratio, v.Sharp/v.MeanCost,
+				v.Effective, 100*v.SameClass, 100*v.Chance, strconv.Itoa(v.Iterations), v.MarginalL1, v.Status)
+		})...)
 }
 
 func massTable(v digitsView) lab.Table {
-	t := lab.Table{
-		Name:    "mass",
-		Caption: "Transported mass from class (row) to class (column), in percent of the row's class.",
-		Header:  []string{"ε / mean cost", "USPS"},
-	}
+	t := kit.Table("mass", "Transported mass from class (row) to class (column), in percent of the row's class.",
+		"ε / mean cost | USPS")
 	for k := range 10 {
 		t.Header = append(t.Header, "→ "+strconv.Itoa(k))
 	}
@@ -328,43 +317,14 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 	}
 	first := plans[0]
 	return []lab.Claim{
-		{
-			What:     "largest L1 error of the marginals",
-			Source:   "T1 = a, Tᵀ1 = b",
-			Got:      marginal,
-			Relation: lab.AtMost,
-			Want:     first.Params.Tol,
-			Why:      "the solver's tolerance",
-			Null:     unsolved,
-			Law:      true,
-		},
-		{
-			What:     "largest relative duality gap",
-			Source:   "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩",
-			Got:      gap,
-			Relation: lab.AtMost,
-			AbsTol:   1e-7,
-			Why:      "a marginal error of 1e-8 times potentials of some mean costs",
-			Null:     unsolved,
-		},
-		{
-			What:     "least increase of ⟨T,c⟩ from one ε to the next",
-			Source:   "⟨T,c⟩ grows with ε",
-			Got:      sharp,
-			Relation: lab.AtLeast,
-			Why:      "a law",
-			Null:     unsolved,
-			Law:      true,
-		},
-		{
-			What:     "least increase of the effective targets",
-			Source:   "KL(T|abᵀ) falls with ε",
-			Got:      effective,
-			Relation: lab.AtLeast,
-			Why:      "a law",
-			Null:     unsolved,
-			Law:      true,
-		},
+		kit.Law(kit.AtMost("largest L1 error of the marginals", "T1 = a, Tᵀ1 = b", marginal, first.Params.Tol,
+			"the solver's tolerance", unsolved)),
+		kit.AtMostWithin("largest relative duality gap", "⟨T,c⟩ + ε KL(T|abᵀ) = ⟨a,f⟩ + ⟨b,g⟩", gap, 0, 1e-7,
+			"a marginal error of 1e-8 times potentials of some mean costs", unsolved),
+		kit.Law(kit.AtLeast("least increase of ⟨T,c⟩ from one ε to the next", "⟨T,c⟩ grows with ε", sharp, 0, "a law",
+			unsolved)),
+		kit.Law(kit.AtLeast("least increase of the effective targets", "KL(T|abᵀ) falls with ε", effective, 0, "a law",
+			unsolved)),
 		kit.AtLeast("mass that stays in its class at the smallest ε, over chance",
 			"more than the independent coupling's", first.Value.SameClass/first.Value.Chance, 2,
 			"twice chance, which is some .11: pixels tell digits apart", independentPairs),
@@ -376,3 +336,6 @@ func pickDigits(rng *rand.Rand, im *data.Images, n int) *data.Images {
 	small := lab.Must(lab.Must(im.Pick(rng, n)).SortByClass().Resize(16, 16, data.Bilinear))
 	return lab.Must(small.Scale(0, 1))
 }
+
+// planCell is a finished cell.
+type planCell = lab.Result[PlanParams, PlanOut]

@@ -70,7 +70,7 @@ type CUDA struct {
 // Open returns the device, or an error that wraps ErrNoDevice and names the files that were
 // searched.
 func (c CUDA) Open() (*Device, error) {
-	b, err := cuda.Open(cuda.Config{Ordinal: c.Ordinal, Driver: c.Driver, CuBLAS: c.CuBLAS, TF32: c.TF32})
+	b, err := cuda.Open(cuda.Config(c))
 	if err != nil {
 		return nil, fmt.Errorf("device: cuda:%d: %w", c.Ordinal, err)
 	}

@@ -35,8 +35,7 @@ type Binary = backend.Binary
 
 // Fill sets every element.
 func Fill(dst *Array, value float64) {
-	c := check("Fill", dst)
-	c.do(func() error { return dst.ops().Fill(dst.t, value) })
+	check("Fill", dst).do(func() error { return dst.ops().Fill(dst.t, value) })
 }
 
 // Map is dst = f(x) with parameter p; dst may be x. NaN passes through every function but Step, where it may become 0.
@@ -77,14 +76,14 @@ func Max(dst, a, b *Array) { combine("Max", dst, a, b, backend.Max) }
 func Min(dst, a, b *Array) { combine("Min", dst, a, b, backend.Min) }
 
 func combine(op string, dst, a, b *Array, f Binary) {
-	c := check(op, dst).float(a, b).spread(dst, a, b).over(a, b)
-	c.do(func() error { return dst.ops().Combine(dst.t, a.t, b.t, f) })
+	check(op, dst).float(a, b).spread(dst, a, b).over(a, b).
+		do(func() error { return dst.ops().Combine(dst.t, a.t, b.t, f) })
 }
 
 // Axpby is dst = alpha·x + beta·y; dst may be x or y. With beta = 0 the contents of y do not matter.
 func Axpby(dst *Array, alpha float64, x *Array, beta float64, y *Array) {
-	c := check("Axpby", dst).float(x, y).like(x, y).over(x, y)
-	c.do(func() error { return dst.ops().Axpby(dst.t, alpha, x.t, beta, y.t) })
+	check("Axpby", dst).float(x, y).like(x, y).over(x, y).
+		do(func() error { return dst.ops().Axpby(dst.t, alpha, x.t, beta, y.t) })
 }
 
 // Scale is dst = alpha·x.

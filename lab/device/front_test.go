@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -169,25 +170,25 @@ func writings(d *device.Device, n int) map[string]writing {
 	c, w, list := device.Cost{Square: 1}, device.SquareWindow(1, 1, 0), func(a ...*device.Array) arguments { return a }
 	stream := d.Stream(1)
 	return map[string]writing{
-		"Fill":      {"v0 <", func(a arguments) { device.Fill(a[0], 1) }},
-		"Uniform":   {"v0 <", func(a arguments) { stream.Uniform(a[0], 0, 1) }},
-		"Normal":    {"v0 <", func(a arguments) { stream.Normal(a[0], 0, 1) }},
-		"Map":       {"v= < v=", func(a arguments) { device.Map(a[0], a[1], device.Exp, 0) }},
-		"MapVJP":    {"v= < v= v= v=", func(a arguments) { device.MapVJP(a[0], a[1], a[2], a[3], device.Exp, 0) }},
-		"Add":       {"m= < m= m=", func(a arguments) { device.Add(a[0], a[1], a[2]) }},
-		"Sub":       {"m= < m= r0", func(a arguments) { device.Sub(a[0], a[1], a[2]) }},
-		"Mul":       {"m= < r0 m=", func(a arguments) { device.Mul(a[0], a[1], a[2]) }},
-		"Div":       {"m= < r0 m=", func(a arguments) { device.Div(a[0], a[1], a[2]) }},
-		"Max":       {"m= < r0 m=", func(a arguments) { device.Max(a[0], a[1], a[2]) }},
-		"Min":       {"m= < r0 m=", func(a arguments) { device.Min(a[0], a[1], a[2]) }},
-		"Axpby":     {"v= < v= v=", func(a arguments) { device.Axpby(a[0], 1, a[1], 1, a[2]) }},
-		"Convert":   {"v= < v=", func(a arguments) { device.Convert(a[0], a[1]) }},
-		"Paste":     {"m0 < m", func(a arguments) { device.Paste(a[0], a[1], 0, 0) }},
-		"Cut":       {"r0 < m0", func(a arguments) { device.Cut(a[0], a[1], 0, 0) }},
-		"Gather":    {"m < m0", func(a arguments) { device.Gather(a[0], a[1], i(n)) }},
-		"Scatter":   {"m0 < m", func(a arguments) { device.Scatter(a[0], a[1], i(n)) }},
-		"Reduce":    {"r0 < m0", func(a arguments) { device.Reduce(a[0], a[1], device.Sum) }},
-		"ReduceDot": {"r0 < m m", func(a arguments) { device.ReduceDot(a[0], a[1], a[2]) }},
+		"Fill":      {"v0 <", with(device.Fill, 1)},
+		"Uniform":   {"v0 <", with(stream.Uniform, 0, 1)},
+		"Normal":    {"v0 <", with(stream.Normal, 0, 1)},
+		"Map":       {"v= < v=", with(device.Map, device.Exp, 0)},
+		"MapVJP":    {"v= < v= v= v=", with(device.MapVJP, device.Exp, 0)},
+		"Add":       {"m= < m= m=", with(device.Add)},
+		"Sub":       {"m= < m= r0", with(device.Sub)},
+		"Mul":       {"m= < r0 m=", with(device.Mul)},
+		"Div":       {"m= < r0 m=", with(device.Div)},
+		"Max":       {"m= < r0 m=", with(device.Max)},
+		"Min":       {"m= < r0 m=", with(device.Min)},
+		"Axpby":     {"v= < v= v=", with(device.Axpby, 1, 1)},
+		"Convert":   {"v= < v=", with(device.Convert)},
+		"Paste":     {"m0 < m", with(device.Paste, 0, 0)},
+		"Cut":       {"r0 < m0", with(device.Cut, 0, 0)},
+		"Gather":    {"m < m0", with(device.Gather, i(n))},
+		"Scatter":   {"m0 < m", with(device.Scatter, i(n))},
+		"Reduce":    {"r0 < m0", with(device.Reduce, device.Sum)},
+		"ReduceDot": {"r0 < m m", with(device.ReduceDot)},
 		"Gemm":      {"m < m m", func(a arguments) { device.Gemm(a[0], 1, a[1].N(), a[2].N(), 0) }},
 		"Affine.Apply": {"m= < m= r?0 r?0 r?0", func(a arguments) {
 			device.Affine{a[2], a[3], a[4], 0, 0}.Apply(a[0], a[1])
@@ -195,24 +196,24 @@ func writings(d *device.Device, n int) map[string]writing {
 		"Affine.VJP": {"m= r r? < m m m= r? r? r?", func(a arguments) {
 			device.Affine{a[6], a[7], a[8], 0, 0}.VJP(a[0], a[1], a[2], a[3], a[4], a[5])
 		}},
-		"Moments": {"r r r < m0", func(a arguments) { device.Moments(a[0], a[1], a[2], a[3], 1, 0) }},
+		"Moments": {"r r r < m0", with(device.Moments, 1, 0)},
 		"Normalised.VJP": {"m= < m= m r r r r r r?", func(a arguments) {
 			device.Normalised{a[3], a[4], a[5], a[6], a[7], a[8]}.VJP(a[0], a[1], a[2], 0)
 		}},
-		"Conv":         {"p < p q", func(a arguments) { device.Conv(a[0], a[1], a[2], w) }},
-		"ConvInput":    {"p < p q", func(a arguments) { device.ConvInput(a[0], a[1], a[2], w) }},
-		"ConvWeight":   {"q < p p", func(a arguments) { device.ConvWeight(a[0], a[1], a[2], w) }},
-		"ConvSquares":  {"o < p1 p1", func(a arguments) { device.ConvSquares(a[0], a[1], a[2], w) }},
+		"Conv":         {"p < p q", with(device.Conv, w)},
+		"ConvInput":    {"p < p q", with(device.ConvInput, w)},
+		"ConvWeight":   {"q < p p", with(device.ConvWeight, w)},
+		"ConvSquares":  {"o < p1 p1", with(device.ConvSquares, w)},
 		"MaxPool":      {"p < p", func(a arguments) { device.MaxPool(a[0], i(1, 1, n, n), a[1], w) }},
-		"MaxPoolVJP":   {"p < p", func(a arguments) { device.MaxPoolVJP(a[0], a[1], i(1, 1, n, n), w) }},
-		"AvgPool":      {"p < p", func(a arguments) { device.AvgPool(a[0], a[1], w) }},
-		"AvgPoolVJP":   {"p < p", func(a arguments) { device.AvgPoolVJP(a[0], a[1], w) }},
-		"Nearest":      {"p23 < p23", func(a arguments) { device.Nearest(a[0], a[1]) }},
-		"NearestVJP":   {"p23 < p23", func(a arguments) { device.NearestVJP(a[0], a[1]) }},
-		"Bilinear":     {"p23 < p23", func(a arguments) { device.Bilinear(a[0], a[1], true) }},
-		"BilinearVJP":  {"p23 < p23", func(a arguments) { device.BilinearVJP(a[0], a[1], true) }},
-		"CrossEntropy": {"t m= < m=", func(a arguments) { device.CrossEntropy(a[0], a[1], a[2], i(n)) }},
-		"ClipRows":     {"m= < m=", func(a arguments) { device.ClipRows(a[0], a[1], 1) }},
+		"MaxPoolVJP":   {"p < p", with(device.MaxPoolVJP, i(1, 1, n, n), w)},
+		"AvgPool":      {"p < p", with(device.AvgPool, w)},
+		"AvgPoolVJP":   {"p < p", with(device.AvgPoolVJP, w)},
+		"Nearest":      {"p23 < p23", with(device.Nearest)},
+		"NearestVJP":   {"p23 < p23", with(device.NearestVJP)},
+		"Bilinear":     {"p23 < p23", with(device.Bilinear, true)},
+		"BilinearVJP":  {"p23 < p23", with(device.BilinearVJP, true)},
+		"CrossEntropy": {"t m= < m=", with(device.CrossEntropy, i(n))},
+		"ClipRows":     {"m= < m=", with(device.ClipRows, 1)},
 		"StepAdam": {"v v v v < v o o", func(a arguments) {
 			u := device.Update{Factor: a[5], Decay: a[6]}
 			u.W, u.M, u.V, u.Average, u.G = list(a[0]), list(a[1]), list(a[2]), list(a[3]), list(a[4])
@@ -223,20 +224,32 @@ func writings(d *device.Device, n int) map[string]writing {
 			u.W, u.M, u.G = a[:2], a[2:4], a[4:6]
 			device.StepSGD(u, device.SGD{})
 		}},
-		"LSERows":  {"t < m t", func(a arguments) { device.LSERows(a[0], a[1], a[2], 1) }},
-		"LSECols":  {"t < m t", func(a arguments) { device.LSECols(a[0], a[1], a[2], 1) }},
-		"PlanRows": {"m < m t t m", func(a arguments) { device.PlanRows(a[0], a[1], a[2], a[3], a[4], 1) }},
-		"PlanCols": {"m < m t t m", func(a arguments) { device.PlanCols(a[0], a[1], a[2], a[3], a[4], 1) }},
-		"Costs":    {"m < m m", func(a arguments) { device.Costs(a[0], a[1], a[2], c) }},
-		"PointLSE": {"t < m m t", func(a arguments) { device.PointLSE(a[0], a[1], a[2], a[3], c, 1) }},
-		"PointApply": {"m < m m t t m", func(a arguments) {
-			device.PointApply(a[0], a[1], a[2], a[3], a[4], a[5], c, 1)
-		}},
-		"PointGrad": {"m < m m t t t t", func(a arguments) {
-			device.PointGrad(a[0], a[1], a[2], a[3], a[4], a[5], a[6], c, 1, true)
-		}},
-		"PointCost": {"t < m m t t", func(a arguments) { device.PointCost(a[0], a[1], a[2], a[3], a[4], c, 1) }},
-		"Anneal":    {"r r r r < n", func(a arguments) { device.Anneal(a[0], a[1], a[2], a[3], a[4], []float64{1}) }},
+		"LSERows":    {"t < m t", with(device.LSERows, 1)},
+		"LSECols":    {"t < m t", with(device.LSECols, 1)},
+		"PlanRows":   {"m < m t t m", with(device.PlanRows, 1)},
+		"PlanCols":   {"m < m t t m", with(device.PlanCols, 1)},
+		"Costs":      {"m < m m", with(device.Costs, c)},
+		"PointLSE":   {"t < m m t", with(device.PointLSE, c, 1)},
+		"PointApply": {"m < m m t t m", with(device.PointApply, c, 1)},
+		"PointGrad":  {"m < m m t t t t", with(device.PointGrad, c, 1, true)},
+		"PointCost":  {"t < m m t t", with(device.PointCost, c, 1)},
+		"Anneal":     {"r r r r < n", with(device.Anneal, []float64{1})},
+	}
+}
+
+// with calls f with arguments for its arrays, in their order, and others for the rest; arrays of those come last.
+func with(f any, others ...any) func(a arguments) {
+	call := reflect.ValueOf(f)
+	return func(a arguments) {
+		rest, in := others, make([]reflect.Value, call.Type().NumIn())
+		for i := range in {
+			if t := call.Type().In(i); t == reflect.TypeFor[*device.Array]() && len(a) > 0 {
+				in[i], a = reflect.ValueOf(a[0]), a[1:]
+			} else {
+				in[i], rest = reflect.ValueOf(rest[0]).Convert(t), rest[1:]
+			}
+		}
+		call.Call(in)
 	}
 }
 

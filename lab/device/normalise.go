@@ -74,9 +74,9 @@ func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 // joined as by Chan, Golub and LeVeque (1979). Of no elements variance is 0 and the mean is not
 // defined.
 func Moments(mean, variance, rstd, x *Array, eps float64, lost int) {
-	c := check("Moments", mean).float(variance, rstd, x).like(variance, rstd).spread(x, mean).apart(variance, rstd, x)
-	c.into(variance).apart(rstd, x).into(rstd).apart(x)
-	c.do(func() error { return mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })
+	check("Moments", mean).float(variance, rstd, x).like(variance, rstd).spread(x, mean).apart(variance, rstd, x).
+		into(variance).apart(rstd, x).into(rstd).apart(x).
+		do(func() error { return mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })
 }
 
 // Normalised are the arguments of the derivative through the moments of x: mean and rstd from

@@ -15,14 +15,14 @@ type Cost = backend.Cost
 // LSERows is out_i = log Σ_j exp(h_j − c_ij·inv): half a step of Sinkhorn. With c B×n×m, h B×m and
 // out B×n it solves B problems at once. A row of −Inf gives −Inf.
 func LSERows(out, c, h *Array, inv float64) {
-	k := check("LSERows", out).reads(c, h).problems(out, c, "h", h, 0)
-	k.do(func() error { return out.ops().LSERows(out.t, c.t, h.t, inv) })
+	check("LSERows", out).reads(c, h).problems(out, c, "h", h, 0).
+		do(func() error { return out.ops().LSERows(out.t, c.t, h.t, inv) })
 }
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), the other half; batched like LSERows.
 func LSECols(out, c, g *Array, inv float64) {
-	k := check("LSECols", out).reads(c, g).problems(out, c, "g", g, 1)
-	k.do(func() error { return out.ops().LSECols(out.t, c.t, g.t, inv) })
+	check("LSECols", out).reads(c, g).problems(out, c, "g", g, 1).
+		do(func() error { return out.ops().LSECols(out.t, c.t, g.t, inv) })
 }
 
 // problems demands costs n×m, or B×n×m of B problems, a result for each index of axis to, 0 or 1, and a potential, of
@@ -45,52 +45,48 @@ func (c args) held(out, costs, u, h, v *Array, from int) args {
 
 // PlanRows is out_i = Σ_j P_ij v_j with c held, v m×k, out n×k.
 func PlanRows(out, c, u, h, v *Array, inv float64) {
-	k := check("PlanRows", out).reads(c, u, h, v).held(out, c, u, h, v, 1)
-	k.do(func() error { return out.ops().PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
+	check("PlanRows", out).reads(c, u, h, v).held(out, c, u, h, v, 1).
+		do(func() error { return out.ops().PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // PlanCols is out_j = Σ_i P_ij v_i with c held, v n×k, out m×k.
 func PlanCols(out, c, u, h, v *Array, inv float64) {
-	k := check("PlanCols", out).reads(c, u, h, v).held(out, c, u, h, v, 0)
-	k.do(func() error { return out.ops().PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
+	check("PlanCols", out).reads(c, u, h, v).held(out, c, u, h, v, 0).
+		do(func() error { return out.ops().PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // Costs writes the n×m costs between points x, n×d, and y, m×d.
 func Costs(c, x, y *Array, cost Cost) {
-	k := check("Costs", c).reads(x, y)
-	k.points(x, y).shape("c", c, x.t.Shape[0], y.t.Shape[0])
-	k.do(func() error { return c.ops().Costs(c.t, x.t, y.t, cost) })
+	check("Costs", c).reads(x, y).points(x, y).shape("c", c, x.t.Shape[0], y.t.Shape[0]).
+		do(func() error { return c.ops().Costs(c.t, x.t, y.t, cost) })
 }
 
 // PointLSE is LSERows with costs computed from points and never held: n·m exponentials, memory n +
 // m.
 func PointLSE(out, x, y, h *Array, cost Cost, inv float64) {
-	k := check("PointLSE", out).reads(x, y, h)
-	k.points(x, y).shape("out", out, x.t.Shape[0]).shape("h", h, y.t.Shape[0])
-	k.do(func() error { return out.ops().PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
+	check("PointLSE", out).reads(x, y, h).points(x, y).shape("out", out, x.t.Shape[0]).shape("h", h, y.t.Shape[0]).
+		do(func() error { return out.ops().PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
 }
 
 // PointApply is out_i = Σ_j P_ij v_j with v m×k: the mass of a row with v = 1, its barycentre with v = y.
 func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
-	k := check("PointApply", out).reads(x, y, u, h, v)
-	k.points(x, y).plan(x, y, u, h).shape("v", v, y.t.Shape[0], -1).shape("out", out, x.t.Shape[0], v.t.Shape[1])
-	k.do(func() error { return out.ops().PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
+	check("PointApply", out).reads(x, y, u, h, v).
+		points(x, y).plan(x, y, u, h).shape("v", v, y.t.Shape[0], -1).shape("out", out, x.t.Shape[0], v.t.Shape[1]).
+		do(func() error { return out.ops().PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
 }
 
 // PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c(x_i, y_j)/∂x_i, or with linear set
 // Σ_j P_ij·(r_i + s_j)·∂c/∂x_i: with the right r and s the gradient of every loss of the plan. The derivative of
 // |x−y|₁ at 0 is 0.
 func PointGrad(grad, x, y, u, h, r, s *Array, cost Cost, inv float64, linear bool) {
-	k := check("PointGrad", grad).reads(x, y, u, h, r, s).like(x)
-	k.points(x, y).plan(x, y, u, h).plan(x, y, r, s)
-	k.do(func() error { return grad.ops().PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
+	check("PointGrad", grad).reads(x, y, u, h, r, s).like(x).points(x, y).plan(x, y, u, h).plan(x, y, r, s).
+		do(func() error { return grad.ops().PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
 func PointCost(out, x, y, u, h *Array, cost Cost, inv float64) {
-	k := check("PointCost", out).reads(x, y, u, h)
-	k.points(x, y).plan(x, y, u, h).shape("out", out, x.t.Shape[0])
-	k.do(func() error { return out.ops().PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
+	check("PointCost", out).reads(x, y, u, h).points(x, y).plan(x, y, u, h).shape("out", out, x.t.Shape[0]).
+		do(func() error { return out.ops().PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
 }
 
 func (c args) points(x, y *Array) args {

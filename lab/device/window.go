@@ -53,78 +53,68 @@ func (w Window) full() backend.Window {
 //
 // x being 0 outside. y is N×Out×OH×OW. Cost: 2·N·OH·OW·Out·In·kh·kw.
 func Conv(y, x, weight *Array, w Window) {
-	c := check("Conv", y).reads(x, weight)
-	c.conv(y, x, weight, w)
-	c.do(func() error { return y.ops().Conv(y.t, x.t, weight.t, w.full()) })
+	check("Conv", y).reads(x, weight).conv(y, x, weight, w).
+		do(func() error { return y.ops().Conv(y.t, x.t, weight.t, w.full()) })
 }
 
 // ConvInput is dx = Wᵀ dy, the transpose of Conv in x, which is the transposed convolution from Out to In. dx is
 // overwritten.
 func ConvInput(dx, dy, weight *Array, w Window) {
-	c := check("ConvInput", dx).reads(dy, weight)
-	c.conv(dy, dx, weight, w)
-	c.do(func() error { return dx.ops().ConvInput(dx.t, dy.t, weight.t, w.full()) })
+	check("ConvInput", dx).reads(dy, weight).conv(dy, dx, weight, w).
+		do(func() error { return dx.ops().ConvInput(dx.t, dy.t, weight.t, w.full()) })
 }
 
 // ConvWeight is dw += Σ_n dy_n ⋆ x_n, the transpose of Conv in the weight.
 func ConvWeight(dw, x, dy *Array, w Window) {
-	c := check("ConvWeight", dw).reads(x, dy)
-	c.conv(dy, x, dw, w)
-	c.do(func() error { return dw.ops().ConvWeight(dw.t, x.t, dy.t, w.full()) })
+	check("ConvWeight", dw).reads(x, dy).conv(dy, x, dw, w).
+		do(func() error { return dw.ops().ConvWeight(dw.t, x.t, dy.t, w.full()) })
 }
 
 // ConvSquares is squares_n += |dy_n ⋆ x_n|², the squared norm of each example's part of ConvWeight. squares is N.
 func ConvSquares(squares, x, dy *Array, w Window) {
-	c := check("ConvSquares", squares).reads(x, dy).shape("squares", squares, x.t.Shape[0])
-	c.shape("x", x, -1, -1, -1, -1).shape("dy", dy, -1, -1, -1, -1)
-	c.slides(dy, x, w)
-	c.do(func() error { return squares.ops().ConvSquares(squares.t, x.t, dy.t, w.full()) })
+	check("ConvSquares", squares).reads(x, dy).shape("squares", squares, x.t.Shape[0]).
+		shape("x", x, -1, -1, -1, -1).shape("dy", dy, -1, -1, -1, -1).slides(dy, x, w).
+		do(func() error { return squares.ops().ConvSquares(squares.t, x.t, dy.t, w.full()) })
 }
 
 // conv checks the shapes of a convolution of x to y.
-func (c args) conv(y, x, weight *Array, w Window) {
+func (c args) conv(y, x, weight *Array, w Window) args {
 	c.shape("x", x, -1, -1, -1, -1).shape("y", y, -1, -1, -1, -1)
 	c.shape("weight", weight, y.t.Shape[1], x.t.Shape[1], w.Kernel[0], w.Kernel[1])
-	c.slides(y, x, w)
+	return c.slides(y, x, w)
 }
 
 // slides checks that the window brings x to the size of y.
-func (c args) slides(y, x *Array, w Window) {
+func (c args) slides(y, x *Array, w Window) args {
 	oh, ow := w.Out(x.t.Shape[2], x.t.Shape[3])
-	c.shape("y", y, x.t.Shape[0], -1, oh, ow)
+	return c.shape("y", y, x.t.Shape[0], -1, oh, ow)
 }
 
 // MaxPool is the largest element in each window, and its flat index in the plane. Padding never wins; of equals the
 // first does. Windows wholly in the padding are refused.
 func MaxPool(y, index, x *Array, w Window) {
-	c := check("MaxPool", y).reads(x).ints(index).like(index)
-	c.pool(y, x, w)
-	c.inside(y, x, w.full())
-	c.do(func() error { return y.ops().MaxPool(y.t, index.t, x.t, w.full()) })
+	check("MaxPool", y).reads(x).ints(index).like(index).pool(y, x, w).inside(y, x, w.full()).
+		do(func() error { return y.ops().MaxPool(y.t, index.t, x.t, w.full()) })
 }
 
 // MaxPoolVJP adds each dy to the element that won. dx is overwritten.
 func MaxPoolVJP(dx, dy, index *Array, w Window) {
-	c := check("MaxPoolVJP", dx).reads(dy).ints(index)
-	c.pool(dy, dx, w)
-	c.do(func() error { return dx.ops().MaxPoolVJP(dx.t, dy.t, index.t, w.full()) })
+	check("MaxPoolVJP", dx).reads(dy).ints(index).pool(dy, dx, w).
+		do(func() error { return dx.ops().MaxPoolVJP(dx.t, dy.t, index.t, w.full()) })
 }
 
 // AvgPool is the mean of each window, padding counted as zeros.
 func AvgPool(y, x *Array, w Window) {
-	c := check("AvgPool", y).reads(x)
-	c.pool(y, x, w)
-	c.do(func() error { return y.ops().AvgPool(y.t, x.t, w.full()) })
+	check("AvgPool", y).reads(x).pool(y, x, w).do(func() error { return y.ops().AvgPool(y.t, x.t, w.full()) })
 }
 
 // AvgPoolVJP spreads each dy evenly. dx is overwritten.
 func AvgPoolVJP(dx, dy *Array, w Window) {
-	c := check("AvgPoolVJP", dx).reads(dy)
-	c.pool(dy, dx, w)
-	c.do(func() error { return dx.ops().AvgPoolVJP(dx.t, dy.t, w.full()) })
+	check("AvgPoolVJP", dx).reads(dy).pool(dy, dx, w).
+		do(func() error { return dx.ops().AvgPoolVJP(dx.t, dy.t, w.full()) })
 }
 
-func (c args) pool(y, x *Array, w Window) {
+func (c args) pool(y, x *Array, w Window) args {
 	c.shape("x", x, -1, -1, -1, -1)
 	oh, ow := w.Out(x.t.Shape[2], x.t.Shape[3])
 	c.shape("y", y, x.t.Shape[0], x.t.Shape[1], oh, ow)
@@ -134,11 +124,12 @@ func (c args) pool(y, x *Array, w Window) {
 			c.fail("window %+v: padding must be less than the window", w)
 		}
 	}
+	return c
 }
 
 // inside refuses windows whose every element is in the padding, which have no maximum: with dilation a window can
 // straddle the plane.
-func (c args) inside(y, x *Array, f backend.Window) {
+func (c args) inside(y, x *Array, f backend.Window) args {
 	for axis := range 2 {
 		n, out := x.t.Shape[2+axis], y.t.Shape[2+axis]
 		if f.Pad[axis] == 0 || f.Dilation[axis] == 1 {
@@ -155,41 +146,36 @@ func (c args) inside(y, x *Array, f backend.Window) {
 			}
 		}
 	}
+	return c
 }
 
 // Nearest resamples x, N×C×H×W, to the size of y: y[oy, ox] = x[⌊oy·H/OH⌋, ⌊ox·W/OW⌋].
 func Nearest(y, x *Array) {
-	c := check("Nearest", y).reads(x)
-	c.planes(y, x)
-	c.do(func() error { return y.ops().Nearest(y.t, x.t) })
+	check("Nearest", y).reads(x).planes(y, x).do(func() error { return y.ops().Nearest(y.t, x.t) })
 }
 
 // NearestVJP is the transpose of Nearest. dx is overwritten.
 func NearestVJP(dx, dy *Array) {
-	c := check("NearestVJP", dx).reads(dy)
-	c.planes(dy, dx)
-	c.do(func() error { return dx.ops().NearestVJP(dx.t, dy.t) })
+	check("NearestVJP", dx).reads(dy).planes(dy, dx).do(func() error { return dx.ops().NearestVJP(dx.t, dy.t) })
 }
 
 // Bilinear resamples with linear interpolation; align puts corners on corners, else pixels are areas (half-pixel
 // centres, clamped at the border).
 func Bilinear(y, x *Array, align bool) {
-	c := check("Bilinear", y).reads(x)
-	c.planes(y, x)
-	c.do(func() error { return y.ops().Bilinear(y.t, x.t, align) })
+	check("Bilinear", y).reads(x).planes(y, x).do(func() error { return y.ops().Bilinear(y.t, x.t, align) })
 }
 
 // BilinearVJP is the transpose of Bilinear. dx is overwritten.
 func BilinearVJP(dx, dy *Array, align bool) {
-	c := check("BilinearVJP", dx).reads(dy)
-	c.planes(dy, dx)
-	c.do(func() error { return dx.ops().BilinearVJP(dx.t, dy.t, align) })
+	check("BilinearVJP", dx).reads(dy).planes(dy, dx).
+		do(func() error { return dx.ops().BilinearVJP(dx.t, dy.t, align) })
 }
 
-func (c args) planes(y, x *Array) {
+func (c args) planes(y, x *Array) args {
 	c.shape("x", x, -1, -1, -1, -1)
 	c.shape("y", y, x.t.Shape[0], x.t.Shape[1], -1, -1)
 	if x.t.Shape[2]*x.t.Shape[3] == 0 && y.Len() > 0 {
 		c.fail("x has empty planes")
 	}
+	return c
 }

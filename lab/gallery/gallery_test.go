@@ -37,12 +37,13 @@ var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2,
 // figure draws one picture, one table, and claims that 3² is 9, and 8.
 func figure() lab.Figure {
 	return lab.Figure{
-		Name:     "tour/square",
-		Title:    "A <square>",
-		Shows:    "What a square is.",
-		Sizes:    map[lab.Preset]string{lab.Smoke: "x = 3"},
-		Decoders: []*store.Decoder{squares.Decoder()},
-		Jobs:     func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
+		Name:        "tour/square",
+		Title:       "A <square>",
+		Shows:       "What a square is.",
+		Constructor: "coupling/figures/tour.Square",
+		Sizes:       map[lab.Preset]string{lab.Smoke: "x = 3"},
+		Decoders:    []*store.Decoder{squares.Decoder()},
+		Jobs:        func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
 		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
 			r, err := lab.Recall(s, squares, set.Seed, square{3})
 			return lab.Exhibit{
@@ -104,6 +105,11 @@ func TestPageAndIndex(t *testing.T) {
 	}
 	failed := Describe(figure(), set)
 	failed.Name, failed.Error = "else/where", "it <broke>"
+	own := figure()
+	own.Constructor = "mine/bias.Study" // of another module, whose program this then is
+	if got := Describe(own, set).Command; got != "go run ./lab/gallery.test -preset smoke -seed 7" {
+		t.Errorf("a figure of a program is made by %q", got)
+	}
 	must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}, {"other", "Other figures", []Page{failed}}}))
 	b := must.Get(os.ReadFile(filepath.Join(dir, "index.html")))
 	html := string(b)

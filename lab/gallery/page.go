@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -46,7 +47,7 @@ type Picture struct {
 	Files   []string `json:"files"`
 }
 
-// Shown is the file that a browser shows.
+// Shown returns the file that a browser shows.
 func (p Picture) Shown() string {
 	for _, ext := range []string{".png", ".svg"} {
 		for _, f := range p.Files {
@@ -126,15 +127,27 @@ func Describe(fig lab.Figure, set lab.Setting) Page {
 	if fig.Edited != nil && fig.Edited(set) {
 		return Page{Name: fig.Name, Title: fig.Title, Preset: edited, Seed: set.Seed, Device: set.Device}
 	}
-	command := fmt.Sprintf("bin/coupling fig %s --preset %s --seed %d", fig.Name, set.Preset, set.Seed)
-	if set.Device != "" && set.Device != "cpu" {
-		command += " --device " + set.Device
-	}
 	return Page{
 		Name: fig.Name, Title: fig.Title, Shows: fig.Shows,
 		Preset: string(set.Preset), Size: fig.Sizes[set.Preset],
-		Seed: set.Seed, Device: set.Device, Command: command, Source: fig.File,
+		Seed: set.Seed, Device: set.Device, Command: command(fig, set), Source: fig.File,
 	}
+}
+
+// command returns the line that makes a figure: of Coupling's own, its command, of any other this program.
+func command(fig lab.Figure, set lab.Setting) string {
+	if strings.HasPrefix(fig.Constructor, "coupling/") {
+		line := fmt.Sprintf("bin/coupling fig %s --preset %s --seed %d", fig.Name, set.Preset, set.Seed)
+		if set.Device != "" && set.Device != "cpu" {
+			line += " --device " + set.Device
+		}
+		return line
+	}
+	info, _ := debug.ReadBuildInfo()
+	if at, inModule := strings.CutPrefix(info.Path, info.Main.Path); inModule {
+		return fmt.Sprintf("go run .%s -preset %s -seed %d", at, set.Preset, set.Seed)
+	}
+	return "" // of go run FILE.go
 }
 
 // Print prints the files of a page in the folder dir, and its claims.

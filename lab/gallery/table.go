@@ -22,7 +22,7 @@ type Claim struct {
 	Null     string      `json:"null"` // the garbage on which the claim fails
 }
 
-// Claims are claims as text.
+// Claims returns claims as text.
 func Claims(list []lab.Claim) (out []Claim) {
 	for _, c := range list {
 		why := c.Why
@@ -38,7 +38,7 @@ func Claims(list []lab.Claim) (out []Claim) {
 	return out
 }
 
-// ClaimTable shows claims.
+// ClaimTable returns claims as a table.
 func ClaimTable(claims []Claim) lab.Table {
 	t := lab.Table{Header: []string{"", "claim", "source", "expected", "here", "why", "fails on"}}
 	for _, c := range claims {
@@ -58,8 +58,8 @@ func Count(claims []Claim) (score lab.Score, differ []string) {
 	return score, differ
 }
 
-// HTML is a table for a page, the gallery's or a notebook's, without its caption. Rows after the first most are only
-// counted; 0: all are shown. A cell that holds a verdict has its class.
+// HTML returns a table, without its caption, for a page of the gallery or a notebook. Rows after the first most are
+// only counted; 0: all are shown. A cell that holds a verdict has its class.
 func HTML(t lab.Table, most int) template.HTML {
 	var b strings.Builder
 	b.WriteString(`<table class="dataframe"><thead><tr>`)

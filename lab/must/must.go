@@ -24,3 +24,6 @@ func Do(err error) {
 		panic(err)
 	}
 }
+
+// Err returns the error of a call that should have failed.
+func Err[T any](_ T, err error) error { return err }

@@ -22,27 +22,21 @@ var Context = sync.OnceValue(func() context.Context {
 // Store returns the store that a checkout's notebooks, scripts and commands share: [lab.OpenStore].
 var Store = sync.OnceValue(func() *store.Store { return Must(lab.OpenStore("")) })
 
-// Setting is the size and device of this notebook's figures, of seed 1: $COUPLING_PRESET (smoke, quick, full or
+// Setting returns the size and device of this notebook's figures, of seed 1: $COUPLING_PRESET (smoke, quick, full or
 // paper; default quick) and $COUPLING_DEVICE (default cpu). In a notebook, %env sets them.
-func Setting() lab.Setting {
-	return Must(settingOf(os.Getenv))
-}
+func Setting() lab.Setting { return Must(setting()) }
 
-func settingOf(env func(string) string) (lab.Setting, error) {
-	set := lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}
-	if v := env("COUPLING_PRESET"); v != "" {
-		p, err := lab.ParsePreset(v)
-		if err != nil {
+func setting() (set lab.Setting, err error) {
+	set = lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}
+	if v := os.Getenv("COUPLING_PRESET"); v != "" {
+		if set.Preset, err = lab.ParsePreset(v); err != nil {
 			return set, fmt.Errorf("COUPLING_PRESET: %w", err)
 		}
-		set.Preset = p
 	}
-	if v := env("COUPLING_DEVICE"); strings.HasPrefix(v, "cuda") {
-		key, err := device.KeyOf(v)
-		if err != nil {
+	if v := os.Getenv("COUPLING_DEVICE"); strings.HasPrefix(v, "cuda") {
+		if set.Device, err = device.KeyOf(v); err != nil {
 			return set, fmt.Errorf("COUPLING_DEVICE: %w", err)
 		}
-		set.Device = key
 	}
 	return set, nil
 }

@@ -154,10 +154,9 @@ func (s *session[P]) still(ctx context.Context) error {
 }
 
 func (s *session[P]) leave(why string) {
-	v := s.last
 	note := html.EscapeString(s.words(s.drawn) + " (" + why + ")")
 	screen.put(s.id, view{html: `<div class="nb-left" style="color:#555">` + note + `</div>`})
-	screen.put("", v)
+	screen.put("", s.last)
 	screen.sync()
 }
 
@@ -226,7 +225,7 @@ type Control[P any] struct {
 	start  int
 }
 
-// Range is a slider over steps; set puts a step into the parameters. It starts in the middle.
+// Range returns a slider over steps; set puts a step into the parameters. It starts in the middle.
 func Range[P any](label string, steps []float64, set func(*P, float64)) Control[P] {
 	c := Control[P]{
 		label:  label,
@@ -240,7 +239,7 @@ func Range[P any](label string, steps []float64, set func(*P, float64)) Control[
 	return c
 }
 
-// Choice is a list of options, of which the first is chosen.
+// Choice returns a list of options, of which the first is chosen.
 func Choice[P any, V any](label string, options []V, set func(*P, V)) Control[P] {
 	c := Control[P]{label: label, set: func(p *P, i int) { set(p, options[i]) }}
 	for _, v := range options {

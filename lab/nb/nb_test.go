@@ -348,17 +348,18 @@ func TestProgress(t *testing.T) {
 }
 
 func TestSetting(t *testing.T) {
-	env := map[string]string{}
-	get := func(k string) string { return env[k] }
-	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}) {
+	t.Setenv("COUPLING_PRESET", "")
+	t.Setenv("COUPLING_DEVICE", "")
+	if s, err := setting(); err != nil || s != (lab.Setting{Preset: lab.Quick, Seed: 1, Device: "cpu"}) {
 		t.Error(s, err)
 	}
-	env["COUPLING_PRESET"], env["COUPLING_DEVICE"] = "smoke", "cuda:1,tf32"
-	if s, err := settingOf(get); err != nil || s != (lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cuda,tf32"}) {
+	t.Setenv("COUPLING_PRESET", "smoke")
+	t.Setenv("COUPLING_DEVICE", "cuda:1,tf32")
+	if s, err := setting(); err != nil || s != (lab.Setting{Preset: lab.Smoke, Seed: 1, Device: "cuda,tf32"}) {
 		t.Error(s, err)
 	}
-	env["COUPLING_PRESET"] = "tiny"
-	if _, err := settingOf(get); err == nil || !strings.Contains(err.Error(), "tiny") {
+	t.Setenv("COUPLING_PRESET", "tiny")
+	if _, err := setting(); err == nil || !strings.Contains(err.Error(), "tiny") {
 		t.Error(err)
 	}
 }

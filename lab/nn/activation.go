@@ -58,26 +58,27 @@ func (a *Activation) ofOutput() bool {
 	return false
 }
 
-func (a *Activation) leaf() {}
-
-// activated is a layer that ends with a bias or a normalisation, which takes the activation after it into the same pass
-// over memory. Sequential pairs them; a is nil where no activation follows.
-type activated interface {
-	Layer
-	forward(p *Pass, x *device.Array, a *Activation) *device.Array
-	vjp(p *Pass, dy *device.Array, a *Activation) *device.Array
+// endsInMap reports whether l ends with a bias or a normalisation, which takes Pass.after into the same pass over
+// memory. A layer of another package that embeds one of these has its methods, but not its type.
+func endsInMap(l Layer) bool {
+	switch l.(type) {
+	case *Dense, *Conv2D, *ConvTranspose2D, *BatchNorm, *InstanceNormPlus:
+		return true
+	}
+	return false
 }
 
-// after is the map m with the activation after it, which may be nil.
-func (a *Activation) after(m device.Affine) device.Affine {
-	if a != nil {
-		m.Func, m.P = a.Func, a.P
+// bent is the map m with the activation after it.
+func (p *Pass) bent(m device.Affine) device.Affine {
+	if p.after != nil {
+		m.Func, m.P = p.after.Func, p.after.P
 	}
 	return m
 }
 
-// biased is a(y + b) for y of N×C or N×C×H×W; y is overwritten where the derivative does not need it.
-func (a *Activation) biased(p *Pass, layer any, y *device.Array, b *Param) *device.Array {
+// biased is a(y + b), a being p.after, for y of N×C or N×C×H×W; y is overwritten where the derivative does not need it.
+func (p *Pass) biased(layer any, y *device.Array, b *Param) *device.Array {
+	a := p.after
 	if a == nil && b == nil {
 		return y
 	}
@@ -85,7 +86,7 @@ func (a *Activation) biased(p *Pass, layer any, y *device.Array, b *Param) *devi
 	if a != nil && !a.ofOutput() && !p.ForwardOnly {
 		out = y.Like()
 	}
-	a.after(device.Affine{Shift: channels(b)}).Apply(planes(out), planes(y))
+	p.bent(device.Affine{Shift: channels(b)}).Apply(planes(out), planes(y))
 	if a != nil {
 		p.Push(layer, y, out)
 	}
@@ -93,8 +94,8 @@ func (a *Activation) biased(p *Pass, layer any, y *device.Array, b *Param) *devi
 }
 
 // biasedVJP is the cotangent of y, with Σ of it added to the gradient of b, or with Pass.Squares its squares to those.
-func (a *Activation) biasedVJP(p *Pass, layer any, dy *device.Array, b *Param) *device.Array {
-	n, c := 1, dy.Dim(1)
+func (p *Pass) biasedVJP(layer any, dy *device.Array, b *Param) *device.Array {
+	a, n, c := p.after, 1, dy.Dim(1)
 	if p.squares() {
 		n = dy.Dim(0)
 	}
@@ -108,7 +109,7 @@ func (a *Activation) biasedVJP(p *Pass, layer any, dy *device.Array, b *Param) *
 		}
 		sum = dy.Device().New(dy.Type(), n, c, 1)
 		dz := p.into(dy)
-		a.after(m).VJP(planes(dz), sum, nil, planes(saved[0]), planes(saved[1]), planes(dy))
+		p.bent(m).VJP(planes(dz), sum, nil, planes(saved[0]), planes(saved[1]), planes(dy))
 		dy = dz
 	case b != nil && !p.InputsOnly:
 		sum = reduce(planes(dy), device.Sum, n, c, 1)

@@ -31,24 +31,20 @@ func (b *BatchNorm) Init(dev *device.Device, t device.DType, _ *rand.Rand) {
 	}
 }
 
-func (b *BatchNorm) leaf() {}
-
 // Params returns gamma, beta and the running statistics.
 func (b *BatchNorm) Params() []*Param { return present(b.Gamma, b.Beta, b.Mean, b.Var) }
 
 // Forward normalises.
-func (b *BatchNorm) Forward(p *Pass, x *device.Array) *device.Array { return b.forward(p, x, nil) }
-
-func (b *BatchNorm) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
+func (b *BatchNorm) Forward(p *Pass, x *device.Array) *device.Array {
 	v := planes(x)
 	mean, rstd := b.statistics(p, v)
 	scale := rstd
 	if b.Gamma != nil {
 		scale = mul(rstd, channels(b.Gamma))
 	}
-	y := applied(a.after(device.Affine{Scale: scale, Center: mean, Shift: channels(b.Beta)}), v)
+	y := applied(p.bent(device.Affine{Scale: scale, Center: mean, Shift: channels(b.Beta)}), v)
 	saved := []*device.Array{mean, rstd, scale, v}
-	if a != nil {
+	if p.after != nil {
 		saved = append(saved, y)
 	}
 	p.Push(b, saved...)
@@ -81,16 +77,14 @@ func (b *BatchNorm) remember(mean, variance *device.Array, count int) {
 }
 
 // VJP returns the cotangent of x; dgamma is Σ dy·(x − mean)·rstd, dbeta is Σ dy.
-func (b *BatchNorm) VJP(p *Pass, dy *device.Array) *device.Array { return b.vjp(p, dy, nil) }
-
-func (b *BatchNorm) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
+func (b *BatchNorm) VJP(p *Pass, dy *device.Array) *device.Array {
 	saved := p.Pop(b)
 	mean, rstd, scale, x, y := saved[0], saved[1], saved[2], saved[3], saved[len(saved)-1]
 	n := 1
 	if p.squares() {
 		n = x.Dim(0)
 	}
-	m := a.after(device.Affine{Scale: scale, Center: mean, Shift: channels(b.Beta)})
+	m := p.bent(device.Affine{Scale: scale, Center: mean, Shift: channels(b.Beta)})
 	dx, dz, sum, along := affineVJP(p, m, x, y, planes(dy), n, b.Channels, 1)
 	if b.Gamma != nil && !p.InputsOnly {
 		b.paramGrads(p, mul(along, rstd), sum)

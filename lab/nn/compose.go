@@ -48,7 +48,7 @@ func (s *Sequential) Forward(p *Pass, x *device.Array) *device.Array {
 	for i := 0; i < len(s.Layers); {
 		inside := x.Device().Scope()
 		l := s.step(i)
-		x = inside.Keep(l.forward(p, x))
+		x = inside.Keep(l.run(p, l.Forward, x, false))
 		inside.Close()
 		i += l.layers
 	}
@@ -58,32 +58,35 @@ func (s *Sequential) Forward(p *Pass, x *device.Array) *device.Array {
 // step is layers that run as one: one that takes the activation after it along, or one alone.
 type step struct {
 	Layer
-	with   activated // nil for one alone
-	after  *Activation
+	after  *Activation // nil for one alone
 	layers int
 }
 
 func (s *Sequential) step(i int) step {
-	if l, ok := s.Layers[i].(activated); ok && i+1 < len(s.Layers) {
+	if endsInMap(s.Layers[i]) && i+1 < len(s.Layers) {
 		if a, ok := s.Layers[i+1].(*Activation); ok {
-			return step{l, l, a, 2}
+			return step{s.Layers[i], a, 2}
 		}
 	}
 	return step{Layer: s.Layers[i], layers: 1}
 }
 
-func (s step) forward(p *Pass, x *device.Array) *device.Array {
-	if s.with != nil {
-		return s.with.forward(p, x, s.after)
-	}
-	return s.Forward(p, x)
+// isLeaf reports whether the layer is one of this package that writes its result to Pass.into.
+func (s step) isLeaf() bool {
+	_, ok := s.Layer.(*Activation)
+	return ok || endsInMap(s.Layer)
 }
 
-func (s step) vjp(p *Pass, dy *device.Array) *device.Array {
-	if s.with != nil {
-		return s.with.vjp(p, dy, s.after)
+// run calls f, which is Forward or VJP of the step's layer. A layer of this package that writes to Pass.into may
+// overwrite x if no other layer will read it.
+func (s step) run(p *Pass, f func(*Pass, *device.Array) *device.Array, x *device.Array, spare bool) *device.Array {
+	p.after = s.after
+	if s.isLeaf() && spare {
+		p.spare = x.Owner()
 	}
-	return s.VJP(p, dy)
+	y := f(p, x)
+	p.after, p.spare = nil, nil
+	return y
 }
 
 // keeping is Forward with a VJP to come.
@@ -93,9 +96,7 @@ func (s *Sequential) keeping(p *Pass, x *device.Array) *device.Array {
 	for i := 0; i < len(s.Layers); {
 		inside, depth, l := x.Device().Scope(), p.next, s.step(i)
 		i += l.layers
-		p.lend(l.Layer, x, fresh != nil && p.uses[fresh] == 0)
-		y := l.forward(p, x)
-		p.spare = nil
+		y := l.run(p, l.Forward, x, fresh != nil && p.uses[fresh] == 0)
 		p.keep(inside, depth, fresh)
 		if inside.Owns(y) {
 			p.drop(fresh)
@@ -121,11 +122,9 @@ func (s *Sequential) VJP(p *Pass, dy *device.Array) *device.Array {
 			i--
 			l = s.step(i)
 		}
-		p.lend(l.Layer, dy, dy.Owner() != given.Owner())
 		first, visited := len(p.visits), p.visit(l, dy)
-		dx := l.vjp(p, dy)
+		dx := l.run(p, l.VJP, dy, dy.Owner() != given.Owner())
 		visited()
-		p.spare = nil
 		if dx != nil {
 			inside.Keep(dx)
 		}

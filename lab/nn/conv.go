@@ -31,12 +31,8 @@ func (c *Conv2D) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 // Params returns weight, bias and singular vector.
 func (c *Conv2D) Params() []*Param { return append(present(c.W, c.B), c.Spectral.params()...) }
 
-func (c *Conv2D) leaf() {}
-
 // Forward returns the correlation.
-func (c *Conv2D) Forward(p *Pass, x *device.Array) *device.Array { return c.forward(p, x, nil) }
-
-func (c *Conv2D) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
+func (c *Conv2D) Forward(p *Pass, x *device.Array) *device.Array {
 	must(x.Rank() == 4 && x.Dim(1) == c.In, c, "shape of x = %v: must be [N %d H W]", x.Shape(), c.In)
 	oh, ow := c.Window.Out(x.Dim(2), x.Dim(3))
 	y := x.Device().New(x.Type(), x.Dim(0), c.Out, oh, ow)
@@ -44,14 +40,12 @@ func (c *Conv2D) forward(p *Pass, x *device.Array, a *Activation) *device.Array 
 	device.Conv(y, x, c.shaped(w), c.Window)
 	p.FLOP += 2 * float64(y.Len()*w.Len()/c.Out)
 	p.Push(c, append([]*device.Array{x, w}, vectors...)...)
-	return a.biased(p, c, y, c.B)
+	return p.biased(c, y, c.B)
 }
 
 // VJP returns the transposed convolution of dy; dW += Σ_n dy_n ⋆ x_n and db is the sum of dy.
-func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array { return c.vjp(p, dy, nil) }
-
-func (c *Conv2D) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
-	dy = a.biasedVJP(p, c, dy, c.B)
+func (c *Conv2D) VJP(p *Pass, dy *device.Array) *device.Array {
+	dy = p.biasedVJP(c, dy, c.B)
 	saved := p.Pop(c)
 	x, w := saved[0], saved[1]
 	if p.params() {

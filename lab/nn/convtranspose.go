@@ -40,28 +40,20 @@ func (c *ConvTranspose2D) size(h, w int) (oh, ow int) {
 	return out[0], out[1]
 }
 
-func (c *ConvTranspose2D) leaf() {}
-
 // Forward returns the transposed convolution.
 func (c *ConvTranspose2D) Forward(p *Pass, x *device.Array) *device.Array {
-	return c.forward(p, x, nil)
-}
-
-func (c *ConvTranspose2D) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
 	must(x.Rank() == 4 && x.Dim(1) == c.In, c, "shape of x = %v: must be [N %d H W]", x.Shape(), c.In)
 	oh, ow := c.size(x.Dim(2), x.Dim(3))
 	y := x.Device().New(x.Type(), x.Dim(0), c.Out, oh, ow)
 	device.ConvInput(y, x, c.W.Value, c.Window)
 	p.FLOP += 2 * float64(x.Len()*c.W.Value.Len()/c.In)
 	p.Push(c, x)
-	return a.biased(p, c, y, c.B)
+	return p.biased(c, y, c.B)
 }
 
 // VJP returns the convolution of dy; dW += Σ_n x_n ⋆ dy_n and db is the sum of dy.
-func (c *ConvTranspose2D) VJP(p *Pass, dy *device.Array) *device.Array { return c.vjp(p, dy, nil) }
-
-func (c *ConvTranspose2D) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
-	dy = a.biasedVJP(p, c, dy, c.B)
+func (c *ConvTranspose2D) VJP(p *Pass, dy *device.Array) *device.Array {
+	dy = p.biasedVJP(c, dy, c.B)
 	x := p.Pop(c)[0]
 	if p.params() {
 		device.ConvWeight(c.W.Grad, dy, x, c.Window)

@@ -27,27 +27,21 @@ func (d *Dense) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
 // Params returns weight, bias and singular vector.
 func (d *Dense) Params() []*Param { return append(present(d.W, d.B), d.Spectral.params()...) }
 
-func (d *Dense) leaf() {}
-
 // Forward returns x·Wᵀ + b.
-func (d *Dense) Forward(p *Pass, x *device.Array) *device.Array { return d.forward(p, x, nil) }
-
-func (d *Dense) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
+func (d *Dense) Forward(p *Pass, x *device.Array) *device.Array {
 	must(x.Rank() == 2 && x.Dim(1) == d.In, d, "shape of x = %v: must be [N %d]", x.Shape(), d.In)
 	y := x.Device().New(x.Type(), x.Dim(0), d.Out)
 	w, vectors := d.Spectral.apply(p, d.W.Value)
 	device.Gemm(y, 1, x.N(), w.T(), 0)
 	p.FLOP += 2 * float64(y.Len()*d.In)
 	p.Push(d, append([]*device.Array{x, w}, vectors...)...)
-	return a.biased(p, d, y, d.B)
+	return p.biased(d, y, d.B)
 }
 
 // VJP returns dy·W, with dW += dyᵀ·x and db += Σ_n dy. The gradient of one example is an outer product, whose squared
 // norm is |x|²·|dy|² (Goodfellow 2015), plus |dy|² for the bias.
-func (d *Dense) VJP(p *Pass, dy *device.Array) *device.Array { return d.vjp(p, dy, nil) }
-
-func (d *Dense) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
-	dy = a.biasedVJP(p, d, dy, d.B)
+func (d *Dense) VJP(p *Pass, dy *device.Array) *device.Array {
+	dy = p.biasedVJP(d, dy, d.B)
 	saved := p.Pop(d)
 	x, w := saved[0], saved[1]
 	if p.params() {

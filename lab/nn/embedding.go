@@ -27,7 +27,7 @@ func (e *Embedding) init(dev *device.Device, t device.DType, rng *rand.Rand) {
 func (e *Embedding) params() []*Param { return present(e.W) }
 
 // gather returns the rows of the classes, N×Width.
-func (e *Embedding) gather(_ *Pass, class *device.Array) *device.Array {
+func (e *Embedding) gather(class *device.Array) *device.Array {
 	rows := e.W.Value.Device().New(e.W.Value.Type(), class.Len(), e.Width)
 	device.Gather(rows, e.W.Value, class)
 	return rows
@@ -60,7 +60,7 @@ func (a *AppendClass) Forward(p *Pass, x *device.Array) *device.Array {
 	n, d := x.Dim(0), x.Dim(1)
 	y := x.Device().New(x.Type(), n, d+a.Width)
 	device.Paste(y, x, 1, 0)
-	device.Paste(y, a.gather(p, p.class(a, n)), 1, d)
+	device.Paste(y, a.gather(p.class(a, n)), 1, d)
 	p.Push(a)
 	return y
 }
@@ -95,7 +95,7 @@ func (c *Conditioned) Params() []*Param { return append(c.params(), c.Body.Param
 // Forward runs the body.
 func (c *Conditioned) Forward(p *Pass, x *device.Array) *device.Array {
 	outer := p.Condition
-	p.Condition = c.gather(p, p.class(c, x.Dim(0)))
+	p.Condition = c.gather(p.class(c, x.Dim(0)))
 	y := c.Body.Forward(p, x)
 	p.Condition = outer
 	p.Push(c)

@@ -100,3 +100,24 @@ func TestNames(t *testing.T) {
 		t.Errorf("%d parameters, want 6: state does not count", n)
 	}
 }
+
+// doubled is a layer of another package that embeds one of this and does more.
+type doubled struct{ *nn.Dense }
+
+func (d doubled) Forward(p *nn.Pass, x *device.Array) *device.Array {
+	y := d.Dense.Forward(p, x)
+	device.Scale(y, 2, y)
+	return y
+}
+
+// A layer of another package is not fused with the activation after it: its own Forward is called.
+func TestForeignLayerIsNotFused(t *testing.T) {
+	dev := nntest.InScope(t)
+	net := nn.Seq(doubled{&nn.Dense{In: 1, Out: 2}}, nn.ReLU())
+	net.Init(dev, device.Float64, rand.New(rand.NewPCG(1, 2)))
+	set(net, []float64{1, -1}, []float64{.5, 0})
+	for _, only := range []bool{false, true} {
+		y := net.Forward(&nn.Pass{ForwardOnly: only}, dev.From64([]float64{3}, 1, 1))
+		near(t, "output", values(t, y), []float64{7, 0}, 0)
+	}
+}

@@ -48,8 +48,6 @@ func (l *InstanceNormPlus) rows(rng *rand.Rand, w []float64, shape []int) {
 	}
 }
 
-func (l *InstanceNormPlus) leaf() {}
-
 // Params returns gamma, alpha and beta, or the table.
 func (l *InstanceNormPlus) Params() []*Param {
 	if l.Table != nil {
@@ -64,7 +62,7 @@ func (l *InstanceNormPlus) coefficients(p *Pass, n int) (gamma, alpha, beta *dev
 	if l.Table == nil {
 		return l.Gamma.Value.Reshape(1, c, 1), l.Alpha.Value.Reshape(1, c, 1), l.Beta.Value.Reshape(1, c, 1)
 	}
-	rows := l.Table.gather(p, p.class(l, n))
+	rows := l.Table.gather(p.class(l, n))
 	part := func(i int) *device.Array {
 		a := rows.Device().New(rows.Type(), n, c)
 		device.Cut(a, rows, 1, i*c)
@@ -75,10 +73,6 @@ func (l *InstanceNormPlus) coefficients(p *Pass, n int) (gamma, alpha, beta *dev
 
 // Forward normalises.
 func (l *InstanceNormPlus) Forward(p *Pass, x *device.Array) *device.Array {
-	return l.forward(p, x, nil)
-}
-
-func (l *InstanceNormPlus) forward(p *Pass, x *device.Array, a *Activation) *device.Array {
 	must(x.Rank() == 4 && x.Dim(1) == l.Channels, l, "shape of x = %v: must be [N %d H W]", x.Shape(), l.Channels)
 	v, n, c := planes(x), x.Dim(0), l.Channels
 	gamma, alpha, beta := l.coefficients(p, n)
@@ -89,9 +83,9 @@ func (l *InstanceNormPlus) forward(p *Pass, x *device.Array, a *Activation) *dev
 	shift := mul(means, alpha)
 	device.Affine{Scale: gamma, Shift: beta}.Apply(shift, shift)
 	scale := mul(rstd, gamma)
-	y := applied(a.after(device.Affine{Scale: scale, Center: mean, Shift: shift}), v)
+	y := applied(p.bent(device.Affine{Scale: scale, Center: mean, Shift: shift}), v)
 	saved := []*device.Array{mean, rstd, center, spread, means, scale, shift, gamma, alpha, v}
-	if a != nil {
+	if p.after != nil {
 		saved = append(saved, y)
 	}
 	p.Push(l, saved...)
@@ -100,14 +94,12 @@ func (l *InstanceNormPlus) forward(p *Pass, x *device.Array, a *Activation) *dev
 
 // VJP returns the cotangent of x. With s = Σ dy and a = Σ dy·(x − μ)·rstd over positions, dbeta is s, dalpha is
 // gamma·means·s and dgamma a + alpha·means·s; means has cotangent gamma·alpha·s.
-func (l *InstanceNormPlus) VJP(p *Pass, dy *device.Array) *device.Array { return l.vjp(p, dy, nil) }
-
-func (l *InstanceNormPlus) vjp(p *Pass, dy *device.Array, a *Activation) *device.Array {
+func (l *InstanceNormPlus) VJP(p *Pass, dy *device.Array) *device.Array {
 	saved := p.Pop(l)
 	mean, rstd, center, spread, means := saved[0], saved[1], saved[2], saved[3], saved[4]
 	scale, shift, gamma, alpha, x, y := saved[5], saved[6], saved[7], saved[8], saved[9], saved[len(saved)-1]
 	n, c := x.Dim(0), x.Dim(1)
-	m := a.after(device.Affine{Scale: scale, Center: mean, Shift: shift})
+	m := p.bent(device.Affine{Scale: scale, Center: mean, Shift: shift})
 	dx, dz, sum, along := affineVJP(p, m, x, y, planes(dy), n, c, 1)
 	gammaSum := mul(sum, gamma)
 	if !p.InputsOnly {

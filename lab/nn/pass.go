@@ -45,6 +45,7 @@ type Pass struct {
 	made   map[*device.Array]bool
 	popped []*device.Array
 	spare  *device.Array // an array that the called layer may overwrite
+	after  *Activation   // what the called layer, if it endsInMap, does too
 	visits []visit
 }
 
@@ -57,7 +58,7 @@ type visit struct {
 
 // visit keeps a copy of the cotangent of a layer that is about to go back.
 func (p *Pass) visit(l step, dy *device.Array) (done func()) {
-	if _, ok := l.Layer.(leaf); !ok || !p.Revisit || p.Squares == nil || len(Trainable(l.Params())) == 0 {
+	if !l.isLeaf() || !p.Revisit || p.Squares == nil || len(Trainable(l.Params())) == 0 {
 		return func() {}
 	}
 	v, before := visit{step: l, dy: dy.Clone()}, p.next
@@ -83,15 +84,11 @@ func (p *Pass) Weighted(net Layer, factor *device.Array) bool {
 	for _, v := range p.visits {
 		rows := v.dy.Reshape(n, -1)
 		device.Mul(rows, rows, factor.Reshape(n, 1))
-		v.vjp(&Pass{Training: p.Training, Class: p.Class, Condition: p.Condition, ParamsOnly: true, frames: v.frames,
-			next: len(v.frames)}, v.dy)
+		v.run(&Pass{Training: p.Training, Class: p.Class, Condition: p.Condition, ParamsOnly: true, frames: v.frames,
+			next: len(v.frames)}, v.VJP, v.dy, false)
 	}
 	return true
 }
-
-// A leaf is a layer that writes its result to Pass.into. Sequential lets it overwrite an array that
-// no other layer will read.
-type leaf interface{ leaf() }
 
 // into is x, if the called layer may overwrite it, or a new array like it.
 func (p *Pass) into(x *device.Array) *device.Array {
@@ -99,14 +96,6 @@ func (p *Pass) into(x *device.Array) *device.Array {
 		return x
 	}
 	return x.Like()
-}
-
-// lend lets l, if it is a leaf, overwrite a where spare is set.
-func (p *Pass) lend(l Layer, a *device.Array, spare bool) {
-	p.spare = nil
-	if _, ok := l.(leaf); ok && spare {
-		p.spare = a.Owner()
-	}
 }
 
 // frame holds the arrays that one layer kept, or only a shape.

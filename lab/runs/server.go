@@ -68,7 +68,7 @@ func New(s *store.Store, gallery string) *Server {
 	return v
 }
 
-// Path is the page's, with the token.
+// Path returns that of the page, with the token.
 func (v *Server) Path() string { return "/?token=" + v.token }
 
 const cookie = "coupling-runs"
@@ -175,7 +175,7 @@ func (v *Server) diff(r *http.Request) any {
 func (v *Server) artifact(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	rec := v.lookup(r.PathValue("key"))
-	f := lab.Must(v.store.OpenArtifact(rec, name))
+	f := lab.Must(store.OpenArtifact(v.store.Files(rec), rec.Artifacts, name))
 	defer f.Close()
 	if filepath.Ext(name) != ".png" {
 		w.Header().Set("Content-Type", "application/octet-stream")

@@ -35,15 +35,15 @@ func EncodeCodes(path string) (string, error) {
 }
 
 // CodesOf returns the codes, on this machine, of all experiments that the packages of a folder and
-// its subfolders declare or import: what [Record] would have as the code.
-func CodesOf(folder string) map[string]bool {
-	table, _ := tableOf(folder) // without Go, or with errors, there are none
+// its subfolders declare or import: what [Record] would have as the code. The error says why some are not known.
+func CodesOf(folder string) (map[string]bool, error) {
+	table, err := tableOf(folder)
 	out := map[string]bool{}
 	for _, f := range table {
 		digest, set := splitSet(f.Digest)
 		out[digest+set] = true
 	}
-	return out
+	return out, err
 }
 
 func tableOf(path string) (code.Table, error) {

@@ -76,16 +76,11 @@ func unmarshalFloat(dec *jsontext.Decoder, v any) error {
 	if err != nil {
 		return err
 	}
-	switch t.String() {
-	case "NaN":
-		rv.SetFloat(math.NaN())
-	case "+Inf":
-		rv.SetFloat(math.Inf(1))
-	case "-Inf":
-		rv.SetFloat(math.Inf(-1))
-	default:
+	x, ok := Number(t.String())
+	if !ok {
 		return fmt.Errorf("%q is not a number", t.String())
 	}
+	rv.SetFloat(x)
 	return nil
 }
 

@@ -53,11 +53,19 @@ func (j Job) Params() any { return j.value }
 // fail is an error of the cell, or nil.
 func (j Job) fail(err error) error { return j.Record().CellError(err) }
 
-// Work returns what the networks of the cell compute on dev: multiplications and additions, and
-// steps that wait for one another; see [Decoder].
-func (j Job) Work(dev *device.Device) (flop, steps float64) {
+// Work is what trainings and evaluations of networks compute.
+type Work struct {
+	FLOP  float64 // multiplications and additions of products and convolutions
+	Steps float64 // of trainings, and evaluations of batches: passes that wait for one another
+}
+
+// Plus returns the sum.
+func (w Work) Plus(v Work) Work { return Work{w.FLOP + v.FLOP, w.Steps + v.Steps} }
+
+// Work returns what the networks of the cell compute on dev; see [Decoder].
+func (j Job) Work(dev *device.Device) Work {
 	if j.of == nil || j.of.Work == nil {
-		return 0, 0
+		return Work{}
 	}
 	return j.of.Work(j.value, dev)
 }
@@ -87,7 +95,7 @@ type Decoder struct {
 	Result     reflect.Type
 	Func       runtime.Frame // the function that Run calls; zero if there is none
 	Run        func(ctx context.Context, a *Attempt, params any) (result any, err error)
-	Work       func(params any, dev *device.Device) (flop, steps float64) // nil: there are no networks
+	Work       func(params any, dev *device.Device) Work // nil: there are no networks
 
 	once   sync.Once
 	shared family

@@ -57,7 +57,7 @@ func (sh shard) paths(name string) cellPaths {
 
 func (p cellPaths) files(attempt string) string { return p.base + filesSuffix + attempt }
 
-// Name is KEY.CODE, or KEY alone in older stores: what the names of the record's files begin with.
+// Name returns KEY.CODE, or KEY alone in older stores: what the names of the record's files begin with.
 func (r Record) Name() string {
 	if r.Code == "" || r.keyOnly {
 		return string(r.Key)

@@ -14,7 +14,7 @@ import (
 	"coupling/lab/device/cpu"
 )
 
-// A Manifest says when, where and by what a result was computed. Nothing in it is part of the key.
+// A Manifest records when, where and by what a result was computed. Nothing in it is part of the key.
 type Manifest struct {
 	Start   time.Time `json:"start"`
 	Seconds float64   `json:"seconds"` // wall time of Run

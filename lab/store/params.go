@@ -91,7 +91,7 @@ func Params(t reflect.Type) (out []Param) {
 	return out
 }
 
-// Range is the range that the tags allow, "≥ 1", "> 0 and ≤ 1" or "a, b or c"; empty: anything.
+// Range returns the range that the tags allow, "≥ 1", "> 0 and ≤ 1" or "a, b or c"; empty: anything.
 func (p Param) Range() string {
 	var parts []string
 	for _, b := range []struct{ tag, strict, sign string }{{p.Min, ">", "≥ "}, {p.Max, "<", "≤ "}} {

@@ -20,7 +20,7 @@ type Status struct {
 	Locked bool // a process computes it, or died while it did
 }
 
-// String is stored, running, failed or gone: the first that applies.
+// String returns stored, running, failed or gone: the first that applies.
 func (s Status) String() string {
 	switch {
 	case s.Stored:

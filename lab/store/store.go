@@ -132,10 +132,21 @@ func (s *Store) Find(prefix string) (Record, error) {
 	case err != nil:
 		return Record{}, err
 	case len(found) > 1:
-		return Record{}, fmt.Errorf("lab: cell %q: %d cells begin so, the first two are %s and %s",
-			prefix, len(found), found[0].Name(), found[1].Name())
+		return Record{}, fmt.Errorf("lab: cell %q: several begin so, name one of %s", prefix, Names(found))
 	}
 	return found[0], nil
+}
+
+// Names lists up to six cells, KEY.CODE each, and the number of the others.
+func Names(cells []Record) string {
+	var names []string
+	for _, r := range cells {
+		names = append(names, r.Name())
+	}
+	if more := len(names) - 6; more > 0 {
+		names = append(names[:6], fmt.Sprintf("%d more", more))
+	}
+	return orList(names)
 }
 
 // FindAll returns the finished cells that [Find] would choose from, or else the failed ones. The
@@ -177,11 +188,6 @@ func (s *Store) Remove(r Record) error {
 // Files returns the folder of a cell's artifacts.
 func (s *Store) Files(r Record) string { return s.paths(r).files(r.Attempt) }
 
-// OpenArtifact opens an artifact of r after checking its checksum.
-func (s *Store) OpenArtifact(r Record, name string) (*os.File, error) {
-	return OpenArtifact(s.Files(r), r.Artifacts, name)
-}
-
 // OpenArtifact opens an artifact of a list, whose files are in dir, after checking its checksum.
 func OpenArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 	for _, a := range list {
@@ -205,7 +211,7 @@ func OpenArtifact(dir string, list []Artifact, name string) (*os.File, error) {
 // a cell does not. Its error is [ErrCorrupt] and names the file.
 func (s *Store) Verify(r Record) error {
 	for _, a := range r.Artifacts {
-		f, err := s.OpenArtifact(r, a.Name)
+		f, err := OpenArtifact(s.Files(r), r.Artifacts, a.Name)
 		if err != nil {
 			return err
 		}

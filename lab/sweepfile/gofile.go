@@ -2,6 +2,7 @@ package sweepfile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -146,8 +147,8 @@ func Build(ctx context.Context, file, dir string) (p *Program, err error) {
 // Command runs a line of a job file; see package jobfile.
 func (p *Program) Command() []string { return []string{p.Path, "job"} }
 
-// patience is what a program has to end after it was asked to.
-var patience = 10 * time.Second
+// patience is what a program has to end after it was asked to, for a person waits. Its cell keeps its checkpoints.
+const patience = time.Second
 
 // try computes one cell by running the program. When ctx ends it is terminated, and soon killed; it
 // does not outlive this process. What it prints goes to standard error.
@@ -170,7 +171,7 @@ func (p *Program) try(id store.Record, line string) func(context.Context, *store
 			store.Report(ctx, id, store.Event{Kind: store.Recalled})
 			return true, nil
 		case err != nil:
-			return false, fmt.Errorf("%w: %s", err, bytes.TrimSpace(last.end))
+			return false, fmt.Errorf("%w: %s", err, cmp.Or(string(bytes.TrimSpace(last.end)), "it printed no error"))
 		}
 		store.Report(ctx, id, store.Event{Kind: store.Stored})
 		return false, nil

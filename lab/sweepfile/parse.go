@@ -294,7 +294,7 @@ func jsonValue(line int, v any) any {
 		fail(line, "%T is no parameter: want a number, text in quotes, true, false, a list, or a mapping with names", v)
 	case float64:
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return strings.Replace(fmt.Sprintf("%+v", v), "+NaN", "NaN", 1)
+			return fmt.Sprint(v)
 		}
 	case []any:
 		for i := range v {

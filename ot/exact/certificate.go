@@ -62,7 +62,7 @@ func Certify(ctx context.Context, p ot.Problem, arcs []Arc, f, g []float64) (Cer
 			return Certificate{}, err
 		}
 		if listed != nil {
-			worst = max(worst, f[i]-simplex.Least(listed, i, g))
+			worst = max(worst, f[i]-simplex.Least(listed, i, g, f[i]))
 		} else {
 			worst = max(worst, simplex.Violation(c.Row(i, buf), f[i], g))
 		}
@@ -89,7 +89,8 @@ func Certify(ctx context.Context, p ot.Problem, arcs []Arc, f, g []float64) (Cer
 // check fills all of a certificate but Infeasibility, looking at the arcs only.
 func check(a, b []float64, arcs []Arc, f, g []float64, cost func(i, j int) float64) Certificate {
 	var c Certificate
-	var primal, gap, totalA, totalB simplex.Wide
+	var primal, gap simplex.Wide
+	var totalA, totalB rows.Sum
 	for _, e := range arcs {
 		v := cost(e.I, e.J)
 		slack := v - f[e.I] - g[e.J]
@@ -97,13 +98,13 @@ func check(a, b []float64, arcs []Arc, f, g []float64, cost func(i, j int) float
 		c.Slackness = max(c.Slackness, math.Abs(slack))
 	}
 	for _, w := range a {
-		totalA = totalA.Add(w)
+		totalA.Add(w)
 	}
 	for _, w := range b {
-		totalB = totalB.Add(w)
+		totalB.Add(w)
 	}
-	c.Primal, c.Gap, c.Mass = primal.Hi, gap.Hi, totalA.Hi
-	scale := totalA.Hi / totalB.Hi
+	c.Primal, c.Gap, c.Mass = primal.Hi, gap.Hi, totalA.Value()
+	scale := c.Mass / totalB.Value()
 	c.Dual = rows.Dot(a, f) + scale*rows.Dot(b, g)
 	ta, tb := marginals(arcs, len(a), len(b))
 	for i, w := range ta {

@@ -1,7 +1,6 @@
 package exact
 
 import (
-	"cmp"
 	"slices"
 
 	"gonum.org/v1/gonum/mat"
@@ -60,5 +59,10 @@ func marginals(arcs []Arc, n, m int) (a, b []float64) {
 }
 
 func sortArcs(arcs []Arc) {
-	slices.SortFunc(arcs, func(x, y Arc) int { return cmp.Or(cmp.Compare(x.I, y.I), cmp.Compare(x.J, y.J)) })
+	slices.SortFunc(arcs, func(x, y Arc) int {
+		if x.I != y.I {
+			return x.I - y.I
+		}
+		return x.J - y.J
+	})
 }

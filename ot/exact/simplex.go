@@ -46,6 +46,9 @@ func (s Status) String() string {
 func (s Simplex) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	out := &Plan{Geometry: p.Geometry, Status: Optimal}
 	r, err := simplex.Solve(ctx, p.A, p.B, p.Geometry, s.MaxPivots, func(i, j int, w float64) {
+		if out.Arcs == nil {
+			out.Arcs = make([]Arc, 0, max(p.Geometry.Dims()))
+		}
 		out.Arcs = append(out.Arcs, Arc{i, j, w})
 	})
 	if err != nil {

@@ -1,6 +1,10 @@
 package freg
 
-import "math"
+import (
+	"math"
+
+	"coupling/ot/internal/rows"
+)
 
 // row is the scratch of one goroutine, with the row of the plan that it computed last: for source
 // i, with p_j = ψ_j − c_ij,
@@ -14,7 +18,6 @@ type row struct {
 	full, pack []float64 // for costs
 	p, d, e    []float64 // p; d; exp(−d) where the family needs it
 	v, t       []float64 // densities m(x − d_j), and b_j v_j
-	near       []int32   // entries of the ramp that may be positive
 
 	top, x float64
 	noise  float64 // |max p|/λ: its units in the last place are those of u
@@ -22,7 +25,7 @@ type row struct {
 
 // newRow returns scratch for rows of m entries, made from rows of full costs.
 func newRow(m, full int) *row {
-	r := &row{full: make([]float64, full), near: make([]int32, m)}
+	r := &row{full: make([]float64, full)}
 	for _, v := range []*[]float64{&r.pack, &r.p, &r.d, &r.e, &r.v, &r.t} {
 		*v = make([]float64, m)
 	}
@@ -34,10 +37,8 @@ func (r *row) load(f family, lambda float64, psi, c []float64) {
 	r.top = kern.RowLogits(r.p, psi, c, 1)
 	inv := 1 / lambda
 	r.noise = math.Abs(r.top) * inv
-	d := r.d
-	for j, v := range r.p {
-		d[j] = (r.top - v) * inv
-	}
+	rows.Less(r.d, r.p, r.top)
+	kern.Scale(r.d, -inv, r.d)
 	if f.exps {
 		kern.ExpScaled(r.e, r.p, r.top, inv)
 	}
@@ -110,24 +111,33 @@ func (r *row) solveRamp(b []float64, guess float64) float64 {
 	if !(guess > 0) {
 		guess = math.MaxFloat64 // all that are not forbidden
 	}
-	x, count := r.rampRoot(b, guess)
-	near := r.nearer(x)
-	for len(near) != count {
-		count = len(near)
-		var w, wd float64
-		for _, j := range near {
-			w += b[j]
-			wd += b[j] * r.d[j]
-		}
-		x = (2 + wd) / w
-		kept := 0
-		for _, j := range near {
-			near[kept] = j
-			kept += int(below(r.d[j]-x) & 1)
-		}
-		near = near[:kept]
+	guess = r.rampGuess(b, guess)
+	x, _ := r.rampRoot(b, guess)
+	if kern.DotSign(b, r.d, x) == kern.DotSign(b, r.d, guess) { // the set is the same
+		return x
+	}
+	x, count := r.rampRoot(b, x)
+	for before := math.MaxInt; count < before; { // rounding may bring back the last
+		before = count
+		x, count = r.rampRoot(b, x)
 	}
 	return x
+}
+
+// rampGuess improves a guess by such steps with vector kernels, whose sums over S are differences. With a
+// forbidden entry it returns the guess.
+func (r *row) rampGuess(b []float64, guess float64) float64 {
+	kern.Mul(r.t, b, r.d)
+	w, wd := kern.Sum(b), kern.Sum(r.t)
+	const steps = 10
+	for range steps {
+		next := (4 + wd + kern.DotSign(r.t, r.d, guess)) / (w + kern.DotSign(b, r.d, guess))
+		if next == guess || !(next > 0 && next < math.MaxFloat64) {
+			break
+		}
+		guess = next
+	}
+	return guess
 }
 
 // rampRoot returns (2 + Σ_S b d)/Σ_S b and the size of S, where d < guess. Here as in all loops over the ramp no branch
@@ -143,16 +153,6 @@ func (r *row) rampRoot(b []float64, guess float64) (x float64, count int) {
 	}
 	// A cost beyond the range of float64/λ: start from the nearest atom.
 	return min((2+wd)/w, math.MaxFloat64), count
-}
-
-// nearer lists the entries where d < x.
-func (r *row) nearer(x float64) []int32 {
-	near, k := r.near[:len(r.d)], 0
-	for j, d := range r.d {
-		near[k] = int32(j)
-		k += int(below(d-x) & 1)
-	}
-	return near[:k]
 }
 
 // below returns 1 in every bit where x < 0, and else 0; x must be neither −0 nor NaN.

@@ -80,7 +80,7 @@ func TestPrepare(t *testing.T) {
 
 // Scores at points that lie on a GPU are those of points that come from the host; a CPU has no
 // other memory, so chains stay there.
-func TestResideOnDevice(t *testing.T) {
+func TestNetworkOnDevice(t *testing.T) {
 	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	rng := rand.New(rand.NewPCG(1, 9))
@@ -90,7 +90,7 @@ func TestResideOnDevice(t *testing.T) {
 	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: []float64{1, .1}, Batch: 3}
 	based := *f
 	if based.Base = mixture(t); based.OnDevice(7) != nil {
-		t.Error("a network on a base resides on the device without its base")
+		t.Error("a network on a base is on the device without its base")
 	}
 	r := f.OnDevice(7)
 	if on := dev.Key() != "cpu"; r == nil || !on {

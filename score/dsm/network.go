@@ -9,12 +9,15 @@ import (
 	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/score"
+	"coupling/score/internal/fault"
 
 	"gonum.org/v1/gonum/mat"
 )
 
 // ErrParameter reports an argument out of range, for errors.Is; it is that of package score.
 var ErrParameter = score.ErrParameter
+
+var bad, misfit = fault.In("dsm", ErrParameter), fault.In("dsm", score.ErrShape)
 
 // A Network is a score.Field computed by a neural network. It belongs to one goroutine at a time,
 // as its device does.
@@ -30,7 +33,7 @@ type Network struct {
 	Base score.Field
 }
 
-// String describes the training in a line.
+// String describes the network in a line.
 func (f *Network) String() string {
 	return fmt.Sprintf("score network of %d parameters at %d noise levels, examples %v", nn.Count(f.Net.Params()),
 		len(f.Sigmas), f.Shape)
@@ -64,17 +67,13 @@ func (f *Network) Score(dst, x *mat.Dense, sigma float64) error {
 // score is Score with block for the rows that go through the network at once.
 func (f *Network) score(dst, x *mat.Dense, sigma float64,
 	block func(x *mat.Dense, level int32) (*mat.Dense, error)) error {
+	if err := score.CheckBatch(f.Dim(), dst, x, sigma); err != nil {
+		return err
+	}
+	if len(f.Sigmas) == 0 || f.Batch < 0 {
+		return bad("%d noise levels, batch %d: must be > 0 and ≥ 0", len(f.Sigmas), f.Batch)
+	}
 	n, d := x.Dims()
-	if d != f.Dim() {
-		return fmt.Errorf("dsm: x is %d×%d, the network takes %d: %w", n, d, f.Dim(), score.ErrShape)
-	}
-	if a, b := dst.Dims(); a != n || b != d {
-		return fmt.Errorf("dsm: dst is %d×%d, x is %d×%d: %w", a, b, n, d, score.ErrShape)
-	}
-	if !(sigma >= 0) || math.IsInf(sigma, 1) || len(f.Sigmas) == 0 || f.Batch < 0 {
-		return fmt.Errorf("dsm: sigma = %g of %d levels, batch %d: must be finite and ≥ 0: %w", sigma, len(f.Sigmas),
-			f.Batch, ErrParameter)
-	}
 	if f.Base != nil {
 		if err := f.Base.Score(dst, x, sigma); err != nil || sigma > f.Sigmas[0]*(1+1e-9) {
 			return err

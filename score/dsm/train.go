@@ -11,6 +11,7 @@ import (
 	"coupling/lab/nn"
 	"coupling/lab/nn/train"
 	"coupling/score"
+	"coupling/score/internal/fault"
 	"coupling/score/internal/resume"
 
 	"gonum.org/v1/gonum/mat"
@@ -118,18 +119,18 @@ func (t Training) defaults() Training {
 func (t Training) check(f *Network, n, d int) error {
 	switch {
 	case n == 0 || d != f.Dim():
-		return fmt.Errorf("dsm: x is %d×%d, an example %v: %w", n, d, f.Shape, score.ErrShape)
+		return misfit("x is %d×%d, an example %v", n, d, f.Shape)
 	case t.Base != nil && t.Base.Dim() != d:
-		return fmt.Errorf("dsm: x is %d×%d, Base has dimension %d: %w", n, d, t.Base.Dim(), score.ErrShape)
+		return misfit("x is %d×%d, Base has dimension %d", n, d, t.Base.Dim())
 	case len(t.Sigmas) == 0 || t.Steps < 0 || t.Batch < 1 || t.Every < 1:
-		return fmt.Errorf("dsm: %d levels, %d steps, batch %d, stored every %d: %w", len(t.Sigmas), t.Steps, t.Batch,
-			t.Every, ErrParameter)
+		return bad("%d levels, %d steps, batch %d, stored every %d", len(t.Sigmas), t.Steps, t.Batch,
+			t.Every)
 	case !(t.Rate > 0) || math.IsInf(t.Rate, 1) || !(t.Decay < 1):
-		return fmt.Errorf("dsm: rate = %g, decay = %g: must be finite, > 0 and < 1: %w", t.Rate, t.Decay, ErrParameter)
+		return bad("rate = %g, decay = %g: must be finite, > 0 and < 1", t.Rate, t.Decay)
 	}
 	for i, s := range t.Sigmas {
 		if !(s > 0) || math.IsInf(s, 1) || i > 0 && s > t.Sigmas[i-1] {
-			return fmt.Errorf("dsm: sigmas[%d] = %g: must be finite, > 0 and not rise: %w", i, s, ErrParameter)
+			return bad("sigmas[%d] = %g: must be finite, > 0 and not rise", i, s)
 		}
 	}
 	return nil
@@ -166,13 +167,8 @@ func (r *run) free() {
 
 // finite returns an error that names the first entry of the data that is not finite.
 func finite(x *mat.Dense) error {
-	n, _ := x.Dims()
-	for i := range n {
-		for j, v := range x.RawRowView(i) {
-			if math.IsNaN(v) || math.IsInf(float64(float32(v)), 0) {
-				return fmt.Errorf("dsm: x[%d,%d] = %g: must be finite, in float32 too: %w", i, j, v, ErrParameter)
-			}
-		}
+	if at := fault.NotFinite(x, func(v float64) float64 { return float64(float32(v)) }); at != "" {
+		return bad("x%s: must be finite, in float32 too", at)
 	}
 	return nil
 }

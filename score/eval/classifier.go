@@ -2,7 +2,6 @@ package eval
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 
@@ -63,7 +62,7 @@ func (c Classifier) Fit(ctx context.Context, dev *device.Device, images *data.Im
 		return nil, err
 	}
 	if c.Epochs < 0 {
-		return nil, fmt.Errorf("eval: Epochs = %d: must be ≥ 0: %w", c.Epochs, ErrArgument)
+		return nil, bad("Epochs = %d: must be ≥ 0", c.Epochs)
 	}
 	m, err := c.build(dev, s, rng)
 	if err != nil {
@@ -90,11 +89,11 @@ func shapeOf(images *data.Images) (Shape, error) {
 	n, c, h, w := images.Shape()
 	s := Shape{Channels: c, Height: h, Width: w, Classes: len(images.Classes)}
 	if n == 0 || len(images.Labels) != n {
-		return s, fmt.Errorf("eval: training set %q has %d images, %d labels: must be equal and > 0: %w", images.Name,
-			n, len(images.Labels), ErrArgument)
+		return s, bad("training set %q has %d images, %d labels: must be equal and > 0", images.Name,
+			n, len(images.Labels))
 	}
 	if least := slices.Min(images.Labels); least < 0 {
-		return s, fmt.Errorf("eval: training set %q has the label %d: must be ≥ 0: %w", images.Name, least, ErrArgument)
+		return s, bad("training set %q has the label %d: must be ≥ 0", images.Name, least)
 	}
 	s.Classes = max(s.Classes, slices.Max(images.Labels)+1)
 	return s, ranged(images)
@@ -105,11 +104,10 @@ func (r recipe) hold(rng *rand.Rand, n int) (fit, held []int, err error) {
 	keep := n
 	if r.patience > 0 {
 		if keep = n * 9 / 10; keep == n || keep == 0 {
-			return nil, nil, fmt.Errorf("eval: %d training images: a tenth of them is held out, must be ≥ 2: %w", n,
-				ErrArgument)
+			return nil, nil, bad("%d training images: a tenth of them is held out, must be ≥ 2", n)
 		}
 	}
-	order := indices(n)
+	order := batch.All(n)
 	if r.shuffledHold {
 		order, err = batch.Subset(rng, n, n)
 	}

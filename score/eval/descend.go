@@ -83,7 +83,7 @@ func (t *trainer) step(fit, indices []int) float64 {
 	defer t.dev.Scope().Close()
 	t.rows, t.labels = t.rows[:0], t.labels[:0]
 	for _, i := range indices {
-		t.rows = append(t.rows, t.images.Row(fit[i])...)
+		t.rows = t.images.AppendRows(t.rows, fit[i:i+1])
 		t.labels = append(t.labels, int32(t.images.Labels[fit[i]]))
 	}
 	rescale(t.rows, t.images.Lo, t.images.Hi)

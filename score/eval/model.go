@@ -35,8 +35,8 @@ func (c Classifier) build(dev *device.Device, s Shape, rng *rand.Rand) (*Model, 
 		return nil, err
 	}
 	if c.Width < 0 || c.Protocol < Quick || c.Protocol > Paper {
-		return nil, fmt.Errorf("eval: Width = %d, Protocol = %d: must be ≥ 0 and one of the three: %w", c.Width,
-			c.Protocol, ErrArgument)
+		return nil, bad("Width = %d, Protocol = %d: must be ≥ 0 and one of the three", c.Width,
+			c.Protocol)
 	}
 	m := &Model{Classifier: c, Shape: s, dev: dev, net: c.network(s)}
 	m.net.Init(dev, device.Float32, rng)
@@ -49,7 +49,8 @@ func (m *Model) Params() []*nn.Param { return m.net.Params() }
 // Free frees the weights.
 func (m *Model) Free() { nn.Free(m.Params()) }
 
-// Name is that of the features: the kind and eight hexadecimal digits of the SHA-256 of the weights, "LeNet-1a2b3c4d".
+// Name returns that of the features: the kind and eight hexadecimal digits of the SHA-256 of the
+// weights, "LeNet-1a2b3c4d".
 // Features of models with different names cannot be compared.
 func (m *Model) Name() (string, error) {
 	h := sha256.New()
@@ -94,7 +95,7 @@ func (m *Model) Of(ctx context.Context, images *data.Images) (*mat.Dense, error)
 		}
 	})
 	if err == nil && len(rows) == 0 {
-		err = fmt.Errorf("eval: no images: %w", ErrArgument)
+		err = bad("no images")
 	}
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (m *Model) Of(ctx context.Context, images *data.Images) (*mat.Dense, error)
 // Test classifies images that have labels.
 func (m *Model) Test(ctx context.Context, real *data.Images) (*Score, error) {
 	if real.Labels == nil {
-		return nil, fmt.Errorf("eval: test images %q have no labels: %w", real.Name, ErrArgument)
+		return nil, bad("test images %q have no labels", real.Name)
 	}
 	predicted, err := m.Predict(ctx, real)
 	if err != nil {
@@ -157,16 +158,15 @@ func (m *Model) forward(x []float32, logits bool) (rows []float32, width int, er
 func (m *Model) fits(images *data.Images) error {
 	_, c, h, w := images.Shape()
 	if s := m.Shape; c != s.Channels || h != s.Height || w != s.Width {
-		return fmt.Errorf("eval: images %q are %d×%d×%d, the classifier's %d×%d×%d: must be equal: %w",
-			images.Name, c, h, w, s.Channels, s.Height, s.Width, ErrArgument)
+		return bad("images %q are %d×%d×%d, the classifier's %d×%d×%d: must be equal",
+			images.Name, c, h, w, s.Channels, s.Height, s.Width)
 	}
 	return ranged(images)
 }
 
 func ranged(images *data.Images) error {
 	if !(images.Lo < images.Hi) {
-		return fmt.Errorf("eval: images %q: Lo = %v, Hi = %v: must be Lo < Hi: %w", images.Name, images.Lo, images.Hi,
-			ErrArgument)
+		return bad("images %q: Lo = %v, Hi = %v: must be Lo < Hi", images.Name, images.Lo, images.Hi)
 	}
 	return nil
 }

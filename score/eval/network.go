@@ -2,7 +2,6 @@ package eval
 
 import (
 	"cmp"
-	"fmt"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -21,18 +20,17 @@ func (s Shape) pixels() int { return s.Channels * s.Height * s.Width }
 func (s Shape) check(k Kind) error {
 	switch {
 	case s.Channels < 1 || s.Height < 1 || s.Width < 1 || s.Classes < 2:
-		return fmt.Errorf("eval: images of %d×%d×%d in %d classes: must be positive, with two classes or more: %w",
-			s.Channels, s.Height, s.Width, s.Classes, ErrArgument)
+		return bad("images of %d×%d×%d in %d classes: must be positive, with two classes or more",
+			s.Channels, s.Height, s.Width, s.Classes)
 	case k == Logistic || k == MLP || k == Oriented && min(s.Height, s.Width) >= arch.GradientCell:
 		return nil
 	case k == Oriented:
-		return fmt.Errorf("eval: images of %d×%d for %v: must be %d or larger: %w",
-			s.Height, s.Width, k, arch.GradientCell, ErrArgument)
+		return bad("images of %d×%d for %v: must be %d or larger",
+			s.Height, s.Width, k, arch.GradientCell)
 	case k != CNN && k != LeNet && k != Example:
-		return fmt.Errorf("eval: Kind = %d: unknown: %w", int(k), ErrArgument)
+		return bad("Kind = %d: unknown", int(k))
 	case s.Height != s.Width || s.Height < 18:
-		return fmt.Errorf("eval: images of %d×%d for a %v: must be square, 18 or larger: %w", s.Height, s.Width, k,
-			ErrArgument)
+		return bad("images of %d×%d for a %v: must be square, 18 or larger", s.Height, s.Width, k)
 	}
 	return nil
 }

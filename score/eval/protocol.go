@@ -60,7 +60,7 @@ func (p Protocol) Prepare(synthetic *data.Images) *data.Images {
 	if p != Code {
 		return synthetic
 	}
-	dark := synthetic.Take(indices(synthetic.Len()))
+	dark := synthetic.Clone()
 	middle, x := (dark.Lo+dark.Hi)/2, dark.Pixels()
 	for i, v := range x {
 		if v < middle {
@@ -68,14 +68,6 @@ func (p Protocol) Prepare(synthetic *data.Images) *data.Images {
 		}
 	}
 	return dark
-}
-
-func indices(n int) []int {
-	all := make([]int, n)
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 // recipe is a protocol for one kind of classifier.

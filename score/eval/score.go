@@ -5,10 +5,13 @@ import (
 	"fmt"
 
 	"coupling/dp/audit"
+	"coupling/score/internal/fault"
 )
 
 // ErrArgument is wrapped by every error about an argument.
 var ErrArgument = errors.New("bad argument")
+
+var bad = fault.In("eval", ErrArgument)
 
 // Score is the number of examples of a test set that were given their class.
 type Score struct {
@@ -20,8 +23,8 @@ type Score struct {
 // newScore compares classes with predictions. It returns an error for no examples.
 func newScore(truth, predicted []int) (*Score, error) {
 	if len(truth) == 0 || len(truth) != len(predicted) {
-		return nil, fmt.Errorf("eval: %d classes, %d predictions: must be equal and > 0: %w", len(truth),
-			len(predicted), ErrArgument)
+		return nil, bad("%d classes, %d predictions: must be equal and > 0", len(truth),
+			len(predicted))
 	}
 	s := &Score{N: len(truth)}
 	for i, k := range truth {
@@ -34,7 +37,7 @@ func newScore(truth, predicted []int) (*Score, error) {
 	return s, nil
 }
 
-// String is accuracy and interval in percent.
+// String returns accuracy and interval in percent.
 func (s *Score) String() string {
 	return fmt.Sprintf("%.2f%% (95%%: %.2f–%.2f, n = %d)", 100*s.Accuracy, 100*s.Lo, 100*s.Hi, s.N)
 }

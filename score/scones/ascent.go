@@ -34,6 +34,21 @@ func Cloud(x *mat.Dense) Source {
 	}
 }
 
+// Draw draws n points of each of two sources, which must be of one dimension.
+func Draw(rng *rand.Rand, n int, x, y Source) (xs, ys *mat.Dense, err error) {
+	if xs, err = x(rng, n); err == nil {
+		ys, err = y(rng, n)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	a, d := xs.Dims()
+	if b, e := ys.Dims(); a == 0 || b == 0 || d != e {
+		return nil, nil, misfit("sources drew %d×%d and %d×%d points: must be some, of one dimension", a, d, b, e)
+	}
+	return xs, ys, nil
+}
+
 // A Model is a potential with parameters that Ascent can move.
 type Model interface {
 	// Values returns the potential at the rows of x and keeps x for Ascend.
@@ -72,7 +87,7 @@ func (a Ascent) Run(ctx context.Context, phi, psi Model, x, y Source, seed uint6
 		return err
 	}
 	if a.Batch < 1 || from < 0 {
-		return fmt.Errorf("scones: batch = %d, from step %d: %w", a.Batch, from, ErrParameter)
+		return bad("batch = %d, from step %d", a.Batch, from)
 	}
 	for k := from; k < a.Steps; k++ {
 		if err := ctx.Err(); err != nil {
@@ -84,8 +99,8 @@ func (a Ascent) Run(ctx context.Context, phi, psi Model, x, y Source, seed uint6
 			return fmt.Errorf("step %d: %w", k+1, err)
 		}
 		if math.IsNaN(dual) || math.IsInf(dual, 0) {
-			return fmt.Errorf("scones: the dual is %g at step %d: the rate is too large, or a Cap is needed: %w", dual,
-				k+1, ErrParameter)
+			return bad("the dual is %g at step %d: the rate is too large, or a Cap is needed", dual,
+				k+1)
 		}
 		if a.Trace != nil {
 			a.Trace(k+1, dual)
@@ -100,16 +115,12 @@ func (a Ascent) Run(ctx context.Context, phi, psi Model, x, y Source, seed uint6
 }
 
 func (a Ascent) step(phi, psi Model, x, y Source, rng *rand.Rand, k int) (float64, error) {
-	xs, err := x(rng, a.Batch)
+	xs, ys, err := Draw(rng, a.Batch, x, y)
 	if err != nil {
 		return 0, err
 	}
-	ys, err := y(rng, a.Batch)
-	if err != nil {
-		return 0, err
-	}
-	if err := a.batch(xs, ys); err != nil {
-		return 0, err
+	if n, m := xs.RawMatrix().Rows, ys.RawMatrix().Rows; a.Paired && n != m {
+		return 0, misfit("sources drew %d and %d points: pairs are of as many", n, m)
 	}
 	f, err := phi.Values(xs)
 	if err != nil {
@@ -128,16 +139,6 @@ func (a Ascent) step(phi, psi Model, x, y Source, rng *rand.Rand, k int) (float6
 		return 0, err
 	}
 	return dual, phi.Ascend(wf, factor)
-}
-
-// batch returns an error for invalid points drawn by the sources.
-func (a Ascent) batch(x, y *mat.Dense) error {
-	n, d := x.Dims()
-	m, e := y.Dims()
-	if n == 0 || m == 0 || d != e || a.Paired && n != m {
-		return fmt.Errorf("scones: batches of %d×%d and %d×%d, paired = %v: %w", n, d, m, e, a.Paired, ErrShape)
-	}
-	return nil
 }
 
 // gradient returns the dual of a batch and its derivatives with respect to the values of the potentials.

@@ -1,8 +1,9 @@
 package scones
 
 import (
-	"fmt"
-	"math"
+	"cmp"
+
+	"coupling/score/internal/fault"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -11,16 +12,10 @@ import (
 // whose square, and so a cost, is not.
 func checkPoints(name string, m *mat.Dense) error {
 	if m == nil || m.IsEmpty() {
-		return fmt.Errorf("scones: %s is empty: %w", name, ErrShape)
+		return misfit("%s is empty", name)
 	}
-	n, _ := m.Dims()
-	for i := range n {
-		for j, v := range m.RawRowView(i) {
-			if s := v * v; math.IsNaN(s) || math.IsInf(s, 0) {
-				return fmt.Errorf("scones: %s[%d,%d] = %g: must be finite, and its square too: %w", name, i, j, v,
-					ErrParameter)
-			}
-		}
+	if at := fault.NotFinite(m, func(v float64) float64 { return v * v }); at != "" {
+		return bad("%s%s: must be finite, and its square too", name, at)
 	}
 	return nil
 }
@@ -28,16 +23,13 @@ func checkPoints(name string, m *mat.Dense) error {
 // CheckClouds returns an error for two clouds of points, as rows, that are empty, of different
 // dimensions, or have an entry that is not finite or has no finite square.
 func CheckClouds(x, y *mat.Dense) error {
-	if err := checkPoints("x", x); err != nil {
-		return err
-	}
-	if err := checkPoints("y", y); err != nil {
+	if err := cmp.Or(checkPoints("x", x), checkPoints("y", y)); err != nil {
 		return err
 	}
 	_, a := x.Dims()
 	_, b := y.Dims()
 	if a != b {
-		return fmt.Errorf("scones: points of dimension %d and %d: %w", a, b, ErrShape)
+		return misfit("points of dimension %d and %d", a, b)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package scones
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"testing"
 
 	"coupling/lab/must"
@@ -37,32 +38,33 @@ func TestBadInputIsRefused(t *testing.T) {
 		return a.Run(t.Context(), p, q, x, y, 1, 0)
 	}
 	for name, err := range map[string]error{
-		"given NaN":         second(c.Given(nan)),
-		"given far":         second(c.Given(far)),
-		"fit far":           second(Fit{Lambda: 1}.Run(t.Context(), rng, far, x)),
-		"fit NaN":           second(Fit{}.Run(t.Context(), rng, x, nan)),
-		"fit a line":        second(Fit{}.Run(t.Context(), rng, x, line)),
-		"fit nothing":       second(Fit{}.Run(t.Context(), rng, x, empty)),
-		"fit one place":     second(Fit{}.Run(t.Context(), rng, x, mat.NewDense(3, 2, nil))),
-		"negative lambda":   second(Fit{Lambda: -1}.Run(t.Context(), rng, x, x)),
-		"given nothing":     second(c.Given(nil)),
-		"given a line":      second(c.Given(line)),
-		"chi2 without beta": second(chi.Given(x)),
-		"cap without phi":   second(capped.Given(x)),
-		"sample nothing":    second(c.Sample(t.Context(), rng, nil, 1, score.Langevin{Step: .1, Steps: 1}, nil)),
-		"sample none":       second(c.Sample(t.Context(), rng, x, 0, score.Langevin{Step: .1, Steps: 1}, nil)),
-		"densities":         second(c.Densities(x, line)),
-		"no densities":      second(c.Densities(x, empty)),
+		"given NaN":         must.Err(c.Given(nan)),
+		"given far":         must.Err(c.Given(far)),
+		"fit far":           must.Err(Fit{Lambda: 1}.Run(t.Context(), rng, far, x)),
+		"fit NaN":           must.Err(Fit{}.Run(t.Context(), rng, x, nan)),
+		"fit a line":        must.Err(Fit{}.Run(t.Context(), rng, x, line)),
+		"fit nothing":       must.Err(Fit{}.Run(t.Context(), rng, x, empty)),
+		"fit one place":     must.Err(Fit{}.Run(t.Context(), rng, x, mat.NewDense(3, 2, nil))),
+		"negative lambda":   must.Err(Fit{Lambda: -1}.Run(t.Context(), rng, x, x)),
+		"given nothing":     must.Err(c.Given(nil)),
+		"given a line":      must.Err(c.Given(line)),
+		"chi2 without beta": must.Err(chi.Given(x)),
+		"cap without phi":   must.Err(capped.Given(x)),
+		"sample nothing":    must.Err(c.Sample(t.Context(), rng, nil, 1, score.Langevin{Step: .1, Steps: 1}, nil)),
+		"sample none":       must.Err(c.Sample(t.Context(), rng, x, 0, score.Langevin{Step: .1, Steps: 1}, nil)),
+		"densities":         must.Err(c.Densities(x, line)),
+		"no densities":      must.Err(c.Densities(x, empty)),
 		"ascent on nothing": ascend(Ascent{}, Cloud(x), Cloud(empty)),
 		"ascent on NaN":     ascend(Ascent{}, Cloud(nan), Cloud(x)),
 		"ascent on a line":  ascend(Ascent{}, Cloud(x), Cloud(line)),
-		"infinite lambda":   second(Fit{Lambda: math.Inf(1)}.Run(t.Context(), rng, x, x)),
-		"NaN lambda":        second(Fit{Lambda: math.NaN()}.Run(t.Context(), rng, x, x)),
-		"one target":        second(Fit{}.Run(t.Context(), rng, x, mat.NewDense(1, 2, nil))),
-		"no weight":         second(NewDiscrete(x, make([]float64, 6), make([]float64, 6), 1, false)),
-		"infinite weight": second(NewDiscrete(x, []float64{1, 1, 1, 1, 1, math.Inf(1)}, make([]float64, 6),
+		"ascent on too few": ascend(Ascent{Paired: true}, Cloud(x), func(*rand.Rand, int) (*mat.Dense, error) { return x, nil }),
+		"infinite lambda":   must.Err(Fit{Lambda: math.Inf(1)}.Run(t.Context(), rng, x, x)),
+		"NaN lambda":        must.Err(Fit{Lambda: math.NaN()}.Run(t.Context(), rng, x, x)),
+		"one target":        must.Err(Fit{}.Run(t.Context(), rng, x, mat.NewDense(1, 2, nil))),
+		"no weight":         must.Err(NewDiscrete(x, make([]float64, 6), make([]float64, 6), 1, false)),
+		"infinite weight": must.Err(NewDiscrete(x, []float64{1, 1, 1, 1, 1, math.Inf(1)}, make([]float64, 6),
 			1, false)),
-		"tiny lambda": second(NewDiscrete(x, nil, []float64{1, 1, 1, 1, 1, 1}, 1e-310, false)),
+		"tiny lambda": must.Err(NewDiscrete(x, nil, []float64{1, 1, 1, 1, 1, 1}, 1e-310, false)),
 		"nil":         CheckClouds(nil, x),
 	} {
 		if !errors.Is(err, ErrParameter) && !errors.Is(err, ErrShape) {
@@ -70,13 +72,9 @@ func TestBadInputIsRefused(t *testing.T) {
 		}
 	}
 	for _, limit := range []float64{0, math.Inf(1)} { // no cap
-		if capped.Cap = limit; second(capped.Given(x)) != nil {
-			t.Errorf("cap = %g without phi: error %v", limit, second(capped.Given(x)))
+		if capped.Cap = limit; must.Err(capped.Given(x)) != nil {
+			t.Errorf("cap = %g without phi: error %v", limit, must.Err(capped.Given(x)))
 		}
-	}
-	pairs := Ascent{Paired: true}
-	if err := pairs.batch(x, mat.NewDense(5, 2, nil)); !errors.Is(err, ErrShape) {
-		t.Errorf("pairs of 6 and 5 points: error %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"coupling/ot/fdiv"
 	"coupling/score"
+	"coupling/score/internal/fault"
 )
 
 // The kinds of error of this package, for errors.Is; they are those of package score.
@@ -15,6 +16,8 @@ var (
 	// ErrParameter reports another argument out of range.
 	ErrParameter = score.ErrParameter
 )
+
+var bad, misfit = fault.In("scones", ErrParameter), fault.In("scones", ErrShape)
 
 // Compatibility turns potentials into a density against the product of the marginals: M(V) =
 // f*′(V/λ).
@@ -35,14 +38,13 @@ type Compatibility struct {
 func (k Compatibility) Check() error {
 	switch {
 	case !(k.Lambda > 0) || math.IsInf(k.Lambda, 1):
-		return fmt.Errorf("scones: lambda = %g: must be finite and > 0: %w", k.Lambda, ErrParameter)
+		return bad("lambda = %g: must be finite and > 0", k.Lambda)
 	case !(k.Beta >= 0) || math.IsInf(k.Beta, 1):
-		return fmt.Errorf("scones: beta = %g: must be finite and ≥ 0: %w", k.Beta, ErrParameter)
+		return bad("beta = %g: must be finite and ≥ 0", k.Beta)
 	case k.Beta > 0 && k.F != fdiv.ChiSquare && k.F != fdiv.Pearson:
-		return fmt.Errorf("scones: beta = %g with %v: soft-plus smooths chi2 and pearson: %w", k.Beta, k.F,
-			ErrParameter)
+		return bad("beta = %g with %v: soft-plus smooths chi2 and pearson", k.Beta, k.F)
 	case !(k.Cap >= 0):
-		return fmt.Errorf("scones: cap = %g: must be ≥ 0: %w", k.Cap, ErrParameter)
+		return bad("cap = %g: must be ≥ 0", k.Cap)
 	}
 	if err := k.F.Check(); err != nil {
 		return fmt.Errorf("scones: %w: %w", err, ErrParameter)
@@ -54,7 +56,7 @@ func (k Compatibility) Check() error {
 // and is not smoothed, which is ChiSquare and Pearson with Beta = 0.
 func (k Compatibility) CheckSampling() error {
 	if k.Beta == 0 && (k.F == fdiv.ChiSquare || k.F == fdiv.Pearson) {
-		return fmt.Errorf("scones: beta = 0 with %v: log M has no slope where M is zero: %w", k.F, ErrParameter)
+		return bad("beta = 0 with %v: log M has no slope where M is zero", k.F)
 	}
 	return k.Check()
 }

@@ -37,12 +37,12 @@ func (c Coupling) Given(x *mat.Dense) (*Conditional, error) {
 	n, d := x.Dims()
 	switch {
 	case c.Psi == nil || c.Target == nil:
-		return nil, fmt.Errorf("scones: a coupling needs Psi and Target: %w", ErrParameter)
+		return nil, bad("a coupling needs Psi and Target")
 	case c.Psi.Dim() != d || c.Target.Dim() != d || c.Phi != nil && c.Phi.Dim() != d:
-		return nil, fmt.Errorf("scones: sources are %d×%d, psi has dimension %d and the target %d: %w", n, d,
-			c.Psi.Dim(), c.Target.Dim(), ErrShape)
+		return nil, misfit("sources are %d×%d, psi has dimension %d and the target %d", n, d,
+			c.Psi.Dim(), c.Target.Dim())
 	case c.Phi == nil && (c.F != fdiv.KL || !math.IsInf(c.edge(), 1)):
-		return nil, fmt.Errorf("scones: a coupling with %v and cap = %g needs Phi: %w", c.F, c.Cap, ErrParameter)
+		return nil, bad("a coupling with %v and cap = %g needs Phi", c.F, c.Cap)
 	}
 	if err := c.CheckSampling(); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (f *Conditional) violations(v []float64, y *mat.Dense) {
 func (f *Conditional) check(y *mat.Dense) error {
 	n, d := y.Dims()
 	if a, b := f.x.Dims(); a != n || b != d {
-		return fmt.Errorf("scones: %d×%d points given %d×%d sources: %w", n, d, a, b, ErrShape)
+		return misfit("%d×%d points given %d×%d sources", n, d, a, b)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (f *Conditional) LogDensity(dst []float64, y *mat.Dense, sigma float64) err
 func (c Coupling) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int, l score.Langevin,
 	start *mat.Dense) (*mat.Dense, error) {
 	if k < 1 {
-		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
+		return nil, bad("k = %d samples of each source: must be ≥ 1", k)
 	}
 	if start == nil {
 		start = x
@@ -213,10 +213,10 @@ func (c Coupling) Densities(x, y *mat.Dense) (*mat.Dense, error) {
 	n, d := x.Dims()
 	m, _ := y.Dims()
 	if c.Phi == nil || c.Psi == nil {
-		return nil, fmt.Errorf("scones: densities need both potentials: %w", ErrParameter)
+		return nil, bad("densities need both potentials")
 	}
 	if _, e := y.Dims(); n == 0 || m == 0 || d != e {
-		return nil, fmt.Errorf("scones: densities between %d×%d and %d×%d points: %w", n, d, m, e, ErrShape)
+		return nil, misfit("densities between %d×%d and %d×%d points", n, d, m, e)
 	}
 	phi, psi := make([]float64, n), make([]float64, m)
 	if err := c.Phi.Eval(phi, nil, x); err != nil {

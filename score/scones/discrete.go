@@ -1,7 +1,6 @@
 package scones
 
 import (
-	"fmt"
 	"math"
 	"math/rand/v2"
 
@@ -37,7 +36,7 @@ type Discrete struct {
 func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Discrete, error) {
 	m, d := x.Dims()
 	if m == 0 || len(phi) != m || a != nil && len(a) != m {
-		return nil, fmt.Errorf("scones: %d×%d atoms, %d potentials, %d weights: %w", m, d, len(phi), len(a), ErrShape)
+		return nil, misfit("%d×%d atoms, %d potentials, %d weights", m, d, len(phi), len(a))
 	}
 	if err := (Compatibility{Lambda: lambda}).Check(); err != nil {
 		return nil, err
@@ -52,16 +51,16 @@ func NewDiscrete(x *mat.Dense, a, phi []float64, lambda float64, mean bool) (*Di
 			w = a[i]
 		}
 		if total += w; !(w >= 0) || math.IsInf(w, 1) || math.IsNaN(phi[i]) || math.IsInf(phi[i], 0) {
-			return nil, fmt.Errorf("scones: atom %d has weight %g and potential %g: %w", i, w, phi[i], ErrParameter)
+			return nil, bad("atom %d has weight %g and potential %g", i, w, phi[i])
 		}
 		h[i] = math.Log(w) + phi[i]/lambda
 		if math.IsNaN(h[i]) || math.IsInf(h[i], 1) || w > 0 && math.IsInf(h[i], -1) {
-			return nil, fmt.Errorf("scones: atom %d has potential %g at lambda = %g: their quotient must be finite: %w",
-				i, phi[i], lambda, ErrParameter)
+			return nil, bad("atom %d has potential %g at lambda = %g: their quotient must be finite",
+				i, phi[i], lambda)
 		}
 	}
 	if total == 0 {
-		return nil, fmt.Errorf("scones: all %d weights are 0: %w", m, ErrParameter)
+		return nil, bad("all %d weights are 0", m)
 	}
 	points, u := soft.New(x, h), unit(d, mean)
 	each := func(x *mat.Dense, _ func(float64) float64, visit func(int, float64, []float64, []float64)) {

@@ -78,14 +78,9 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted,
 	if f.Bandwidth == 0 {
 		f.Bandwidth = nearest(y) / math.Sqrt(float64(d))
 	}
-	if !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth > 0) || math.IsInf(f.Bandwidth, 1) {
-		return nil, fmt.Errorf(
-			"scones: lambda = %g and bandwidth = %g: must be finite and > 0, set them where points coincide: %w",
-			f.Lambda, f.Bandwidth, ErrParameter)
-	}
-	if f.Bandwidth*f.Bandwidth == 0 || math.IsInf(f.Bandwidth*f.Bandwidth, 1) {
-		return nil, fmt.Errorf("scones: bandwidth = %g: its square must be finite and > 0: %w", f.Bandwidth,
-			ErrParameter)
+	if v := f.Bandwidth * f.Bandwidth; !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(v > 0) || math.IsInf(v, 1) {
+		return nil, bad("lambda = %g and bandwidth = %g: must be finite and > 0, the square of bandwidth too: set them "+
+			"where points coincide", f.Lambda, f.Bandwidth)
 	}
 	f.Solver.Eps = f.Lambda
 	plan, err := f.Solver.Solve(ctx, squared(x, y, u))
@@ -118,8 +113,8 @@ func (f Fit) check(x, y *mat.Dense) error {
 	}
 	if !(f.Lambda >= 0) || math.IsInf(f.Lambda, 1) || !(f.Bandwidth >= 0) || math.IsInf(f.Bandwidth, 1) ||
 		f.MaxAtoms < 0 || f.Steps < 0 {
-		return fmt.Errorf("scones: lambda = %g, bandwidth = %g, max atoms = %d, steps = %d: must be finite and ≥ 0: %w",
-			f.Lambda, f.Bandwidth, f.MaxAtoms, f.Steps, ErrParameter)
+		return bad("lambda = %g, bandwidth = %g, max atoms = %d, steps = %d: must be finite and ≥ 0",
+			f.Lambda, f.Bandwidth, f.MaxAtoms, f.Steps)
 	}
 	return nil
 }
@@ -186,7 +181,7 @@ func nearest(y *mat.Dense) float64 {
 // resumes, with the same bits and Acceptance. If ctx ends, the error is ctx's.
 func (f *Fitted) Sample(ctx context.Context, rng *rand.Rand, x *mat.Dense, k int) (*mat.Dense, error) {
 	if k < 1 {
-		return nil, fmt.Errorf("scones: k = %d samples of each source: must be ≥ 1: %w", k, ErrParameter)
+		return nil, bad("k = %d samples of each source: must be ≥ 1", k)
 	}
 	if err := checkPoints("x", x); err != nil {
 		return nil, err

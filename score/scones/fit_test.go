@@ -58,8 +58,6 @@ func TestFit(t *testing.T) {
 	}
 }
 
-func second[T any](_ T, err error) error { return err }
-
 func ExampleFit() {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, _ := synth.Normal(rng, 300, 2)
@@ -102,7 +100,7 @@ func TestFitOfMovedClouds(t *testing.T) {
 	}
 	// Both at one place, however far: there is no scale to take λ from.
 	place := mat.NewDense(3, 2, []float64{.1, .3, .1, .3, .1, .3})
-	if err := second(Fit{Bandwidth: 1}.Run(t.Context(), rng, place, mat.NewDense(1, 2, nil))); !errors.Is(err,
+	if err := must.Err(Fit{Bandwidth: 1}.Run(t.Context(), rng, place, mat.NewDense(1, 2, nil))); !errors.Is(err,
 		ErrParameter) {
 		t.Errorf("two places: error %v", err)
 	}
@@ -111,7 +109,7 @@ func TestFitOfMovedClouds(t *testing.T) {
 	if out, err := a.Sample(ctx, rng, x, 1); out != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v, %v", out, err)
 	}
-	if err := second(Fit{Bandwidth: 1e-200}.Run(t.Context(), rng, x, y)); err == nil ||
+	if err := must.Err(Fit{Bandwidth: 1e-200}.Run(t.Context(), rng, x, y)); err == nil ||
 		!strings.Contains(err.Error(), "bandwidth = 1e-200") {
 		t.Errorf("bandwidth 1e-200: error %v", err)
 	}

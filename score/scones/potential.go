@@ -1,11 +1,10 @@
 package scones
 
 import (
-	"fmt"
-
 	"coupling/lab/device"
 	"coupling/lab/device/cpu/dense"
 	"coupling/ot/gaussian"
+	"coupling/score"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -95,15 +94,8 @@ func (q *Quadratic) Eval(value []float64, grad, y *mat.Dense) error {
 
 // CheckEval returns an error for arguments of Eval that do not fit a potential on R^d.
 func CheckEval(d int, value []float64, grad, y *mat.Dense) error {
-	n, k := y.Dims()
-	if k != d || value != nil && len(value) != n {
-		return fmt.Errorf("scones: %d×%d points and %d values, the potential has dimension %d: %w", n, k, len(value),
-			d, ErrShape)
+	if n, _ := y.Dims(); value != nil && len(value) != n {
+		return misfit("%d values of %d points", len(value), n)
 	}
-	if grad != nil {
-		if a, b := grad.Dims(); a != n || b != d {
-			return fmt.Errorf("scones: gradients %d×%d of %d×%d points: %w", a, b, n, d, ErrShape)
-		}
-	}
-	return nil
+	return score.CheckBatch(d, grad, y, 0)
 }

@@ -1,8 +1,6 @@
 package scones
 
 import (
-	"fmt"
-
 	"coupling/lab/device/cpu/dense"
 	"coupling/score/internal/adam"
 
@@ -27,8 +25,8 @@ func NewQuadraticModel(d int, centre []float64, lambda, rate float64) (*Quadrati
 		centre = make([]float64, max(d, 0))
 	}
 	if d < 1 || len(centre) != d || !(rate > 0) || !(lambda > 0) {
-		return nil, fmt.Errorf("scones: d = %d, a centre of length %d, lambda = %g, rate = %g: %w", d, len(centre),
-			lambda, rate, ErrParameter)
+		return nil, bad("d = %d, a centre of length %d, lambda = %g, rate = %g", d, len(centre),
+			lambda, rate)
 	}
 	return &QuadraticModel{
 		d:      d,
@@ -64,7 +62,7 @@ func (q *QuadraticModel) Values(x *mat.Dense) ([]float64, error) {
 func (q *QuadraticModel) Ascend(w []float64, factor float64) error {
 	n, d := q.x.Dims()
 	if len(w) != n {
-		return fmt.Errorf("scones: %d weights of %d points: %w", len(w), n, ErrShape)
+		return misfit("%d weights of %d points", len(w), n)
 	}
 	x, wx := mat.NewDense(d, n, nil), mat.NewDense(n, d, nil)
 	g := make([]float64, len(q.w))

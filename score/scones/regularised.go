@@ -2,7 +2,6 @@ package scones
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"coupling/lab/device/cpu"
@@ -23,8 +22,8 @@ func FromRegularised(plan *freg.Plan, x, y *mat.Dense, mean bool) (phi, psi *Dis
 	a, d := x.Dims()
 	b, e := y.Dims()
 	if a != n || b != m || d != e {
-		return nil, nil, fmt.Errorf("scones: a plan of %d×%d between %d×%d and %d×%d points: %w", n, m, a, d, b,
-			e, ErrShape)
+		return nil, nil, misfit("a plan of %d×%d between %d×%d and %d×%d points", n, m, a, d, b,
+			e)
 	}
 	u := unit(d, mean)
 	one := func(atoms *mat.Dense, weights, duals []float64, root func([]float64) float64) *Discrete {

@@ -239,18 +239,21 @@ func TestAllFail(t *testing.T) {
 	wantFolder(t, f)
 }
 
+// A server that fails once, or breaks the connection, is asked again, from the beginning.
 func TestServerRecovers(t *testing.T) {
-	tries := atomic.Int32{}
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if tries.Add(1) < 2 {
-			status(503)(w, r)
-			return
-		}
-		whole(content)(w, r)
-	})
-	f := target(t, s.URL)
-	must.Do(quick.Get(t.Context(), f))
-	wantFile(t, f)
+	for _, first := range []http.HandlerFunc{status(503), cutting(120_000, whole(content))} {
+		tries := atomic.Int32{}
+		s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if tries.Add(1) == 1 {
+				first(w, r)
+				return
+			}
+			whole(content)(w, r)
+		})
+		f := target(t, s.URL)
+		must.Do(quick.Get(t.Context(), f))
+		wantFile(t, f)
+	}
 }
 
 // hanging sends n bytes, tells on the channel, and then nothing until the client goes.
@@ -301,21 +304,6 @@ func TestCancel(t *testing.T) {
 
 	good := serve(t, whole(content))
 	f.URLs = []string{good.URL}
-	must.Do(quick.Get(t.Context(), f))
-	wantFile(t, f)
-}
-
-// A connection that breaks is asked for again, from the beginning.
-func TestCut(t *testing.T) {
-	tries := atomic.Int32{}
-	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if tries.Add(1) == 1 {
-			cutting(120_000, whole(content))(w, r)
-			return
-		}
-		whole(content)(w, r)
-	})
-	f := target(t, s.URL)
 	must.Do(quick.Get(t.Context(), f))
 	wantFile(t, f)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coupling/data"
+	"coupling/data/batch"
 	"coupling/dp"
 	"coupling/dp/release"
 	"coupling/dp/synth"
@@ -45,7 +46,7 @@ func TestOneRecordMovesEachSumByAtMostItsBound(t *testing.T) {
 	for j := range many.Row(0) {
 		many.Row(0)[j], many.Row(100)[j] = float32(j/4%2), rng.Float32()
 	}
-	odd := many.Take(upTo(many.Len()))
+	odd := many.Clone()
 	odd.Row(506)[0] = float32(math.NaN())
 	f := must.Get(newFeatures(nntest.CPU(t), pool, 60))
 	ours := must.Get(f.newTeacher(pool))
@@ -121,8 +122,8 @@ func TestOneRecordMovesEachSumByAtMostItsBound(t *testing.T) {
 				}))
 				return gradient(ours, x, m)
 			}},
-		{"votes", few, upTo(30), nil, 1, false, false, func(m *data.Images) []float64 { return votes(moved, m) }},
-		{"votes by the private images", few, upTo(30), nil, math.Inf(1), false, true,
+		{"votes", few, batch.All(30), nil, 1, false, false, func(m *data.Images) []float64 { return votes(moved, m) }},
+		{"votes by the private images", few, batch.All(30), nil, math.Inf(1), false, true,
 			func(m *data.Images) []float64 { return votes(m, m) }},
 	} {
 		longest, alone := insertion(c.images, c.records, c.factors, c.sum)

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"coupling/data"
+	"coupling/data/batch"
 	"coupling/dp/internal/check"
 	"coupling/dp/release"
 	"coupling/dp/synth"
@@ -125,7 +126,7 @@ func (s *Sampler) moved(rng *rand.Rand, n int) (*data.Images, error) {
 func (s *Sampler) inTurn(rng *rand.Rand, m *data.Images) (*data.Images, error) {
 	const rounds = 5
 	n, classes := m.Len(), len(m.Classes)
-	out, next, missing := m.Take(upTo(n)), upTo(classes), n
+	out, next, missing := m.Clone(), batch.All(classes), n
 	for round := range rounds {
 		labels, err := s.teacher.label(m)
 		if err != nil {
@@ -146,15 +147,6 @@ func (s *Sampler) inTurn(rng *rand.Rand, m *data.Images) (*data.Images, error) {
 		}
 	}
 	return out, nil
-}
-
-// upTo is 0 … n−1.
-func upTo(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = i
-	}
-	return out
 }
 
 // move takes steps of Adam from images towards images whose coordinates are those that the maps

@@ -89,18 +89,8 @@ func (b *Basis) Encode(images *mat.Dense) *mat.Dense { return b.apply(images, b.
 // Each calls see with the coefficients of each image in turn, of values in [0, 1] as synth.Unit has them. They are a
 // function of that image alone: a product always has as many rows.
 func (b *Basis) Each(images *data.Images, see func(i int, row []float64)) {
-	const together = 500
-	rows := mat.NewDense(together, images.Dim(), nil)
-	for from := 0; from < images.Len(); from += together {
-		n := min(together, images.Len()-from)
-		for i := range n {
-			synth.Unit(rows.RawRowView(i), images, from+i)
-		}
-		y := b.Encode(rows)
-		for i := range n {
-			see(from+i, y.RawRowView(i))
-		}
-	}
+	const some = 500
+	_ = synth.Each(images, some, func(rows *mat.Dense) (*mat.Dense, error) { return b.Encode(rows), nil }, see)
 }
 
 // Decode returns the images of coefficients, one a row.

@@ -22,7 +22,6 @@ type Config struct {
 	Reg      float64 // entropic regularisation, in the same units squared [2]
 	Split    float64 // β² in (0, 1): the share of a step's budget for the potentials [0.05]
 	Steps    int     // releases of w and w⊗(y−x) [30]
-	Rate     float64 // probability of a record to be in a step's batch [1: every record, which is best if time allows]
 
 	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
 	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]
@@ -44,7 +43,7 @@ func (c Config) withDefaults() (Config, error) {
 		check.Default(in, "Steps", &c.Steps, 30),
 		check.Default(in, "Local", &local, 49), check.Default(in, "Clip", &c.Clip, 5),
 		check.Default(in, "Reg", &c.Reg, 2),
-		check.Default(in, "Split", &c.Split, .05), check.Default(in, "Rate", &c.Rate, 1),
+		check.Default(in, "Split", &c.Split, .05),
 		check.Default(in, "LocalClip", &c.LocalClip, 30),
 		check.Default(in, "LocalShare", &c.LocalShare, .3), in.Noise(c.NoiseMultiplier))
 	if c.Local == 0 {
@@ -59,8 +58,6 @@ func (c Config) withDefaults() (Config, error) {
 		err = in.Bad("Split = %g, LocalShare = %g: must be below 1", c.Split, c.LocalShare)
 	case c.Bend != 0 && !(c.Bend >= 1 && c.Bend <= 1e6):
 		err = in.Bad("Bend = %g: must be 0, which scales nothing, or in [1, 1e6]", c.Bend)
-	case c.Rate > 1:
-		err = in.Bad("Rate = %g: must be in (0, 1]", c.Rate)
 	case math.IsNaN(c.Contrast) || math.IsInf(c.Contrast, 0):
 		err = in.Bad("Contrast = %g: must be finite", c.Contrast)
 	}
@@ -81,8 +78,7 @@ func (c Config) spreads() int {
 
 // localNoise is the multiplier of a release of covariances: 1/σ² is its part of LocalShare of the whole Σ 1/σ².
 func (c Config) localNoise() float64 {
-	steps := float64(c.Steps) * c.Rate * c.Rate
-	return c.NoiseMultiplier * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/steps)
+	return c.NoiseMultiplier * math.Sqrt((1-c.LocalShare)/c.LocalShare*float64(c.spreads())/float64(c.Steps))
 }
 
 // Releases returns the number of releases of a training.
@@ -91,11 +87,11 @@ func (c Config) Releases() int {
 	return c.Steps + c.spreads()
 }
 
-// Alongside returns the noise multiplier of one more release on all records that has the given
-// share, in (0, 1), of the whole budget, as Σ 1/σ² times the square of the sampling rate.
+// Alongside returns the noise multiplier of one more release that has the given share, in (0, 1), of the whole
+// budget, as Σ 1/σ².
 func (c Config) Alongside(share float64) float64 {
 	c, _ = c.withDefaults()
-	total := float64(c.Steps) * c.Rate * c.Rate
+	total := float64(c.Steps)
 	if c.spreads() > 0 {
 		total /= 1 - c.LocalShare
 	}
@@ -116,19 +112,15 @@ func (c Config) WithNoise(sigma float64) synth.Method {
 }
 
 // Event is what training releases of one record: for dp.Epsilon, with the relation of one record more or less. Each
-// step is the Gaussian mechanism on a Poisson batch, the covariances are on all records. The multipliers are lowered
-// by release.GridMargin for the grid of the noise.
+// step is the Gaussian mechanism, and so are the covariances. The multipliers are lowered by release.GridMargin for
+// the grid of the noise.
 func (c Config) Event(p synth.Public) (dp.Event, error) {
 	c, err := c.withDefaults()
 	if err := check.All(err, in.Noisy(c.NoiseMultiplier), c.checkRecords(p)); err != nil {
 		return nil, err
 	}
 	const grid = 1 - release.GridMargin
-	step := dp.Event(dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * grid})
-	if c.Rate < 1 {
-		step = dp.Poisson{Rate: c.Rate, Event: step}
-	}
-	e := dp.Compose{dp.Repeat{Times: c.Steps, Event: step}}
+	e := dp.Compose{dp.Repeat{Times: c.Steps, Event: dp.Gaussian{NoiseMultiplier: c.NoiseMultiplier * grid}}}
 	if n := c.spreads(); n > 0 {
 		e = append(e, dp.Repeat{Times: n, Event: dp.Gaussian{NoiseMultiplier: c.localNoise() * grid}})
 	}

@@ -24,7 +24,7 @@
 // DP-Sinkhorn's own loss lacks this property, since the plan of a batch couples all its examples. A
 // step releases
 //
-//	Σ_{y in batch} [ β·w(y),  √(1−β²)/C · s(y)⊗(y−x) ] + N(0, σ²),   s = w·min(1, C/√Σ_i w_i²|y−x_i|²).
+//	Σ_y [ β·w(y),  √(1−β²)/C · s(y)⊗(y−x) ] + N(0, σ²),   s = w·min(1, C/√Σ_i w_i²|y−x_i|²).
 //
 // # Sensitivity
 //
@@ -32,14 +32,14 @@
 // norm is at most β²|w|₂² + (1−β²)/C²·|s⊗(y−x)|₂² ≤ β² + (1−β²) = 1: |w|₂ ≤ |w|₁ ≤ 1 without any
 // clipping, and the second part is clipped over the whole n×d tensor. An example does not move
 // atoms of other labels, so this holds whatever the label is. So the step is the Gaussian mechanism
-// of multiplier σ, on a Poisson batch where Rate < 1, for the relation of one record more or less.
+// of multiplier σ for the relation of one record more or less.
 //
 // In arithmetic: coefficients are rounded to a grid before anything else and weights downwards to
 // another, so that inner products and sums are exact in float64, in any order and on any device: no
-// record changes a bit of another's part. Noise is drawn on a grid by package noise. An empty batch
-// is released like any other, as 0 plus noise, and the release has the same shape for every batch.
+// record changes a bit of another's part. Noise is drawn on a grid by package noise. The sum of a class
+// without records is released like any other, as 0 plus noise.
 //
-// Covariances are two further releases, one where a class has one atom, on all records: Σ
+// Covariances are two further releases, one where a class has one atom: Σ
 // aaᵀ·min(1, C₂/|a|²)/C₂ with a = y − x_j for the likeliest atom j of y's label, as upper triangles
 // with √2 off the diagonal, so that the Euclidean norm of a record's part is the Frobenius norm, at
 // most 1. With Bend each coefficient of a has a constant factor, and is rounded to the first grid

@@ -65,7 +65,7 @@ func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, 
 func (t *trainer) spreadAnswer(tb testing.TB) []float64 {
 	var out []float64
 	for l := range t.x {
-		v := must.Get(t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip))
+		v := must.Get(t.rec.scatter(t.dev, l, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip))
 		out = append(out, v...)
 	}
 	floats.Scale(1/t.LocalClip, out)
@@ -121,11 +121,11 @@ func TestSensitivity(t *testing.T) {
 			var values, spreads [2][]float64
 			for k, set := range []*data.Images{with, without} {
 				tr := trainerOf(t, dev, c, set, x, v)
-				values[k] = must.Get(tr.answer(nil))
+				values[k] = must.Get(tr.answer())
 				spreads[k] = tr.spreadAnswer(t)
 			}
 			tr := trainerOf(t, dev, c, with.Take([]int{out}), x, v)
-			alone := must.Get(tr.answer(nil))
+			alone := must.Get(tr.answer())
 			moved := floats.Distance(values[0], values[1], 2)
 			// Sums are exact; the two factors and the norm in this test round: 1e-12 is 2⁻⁵³ times some thousand terms.
 			if moved > 1+1e-12 {
@@ -182,7 +182,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		var answer, spread [3][]float64
 		for k, set := range []*data.Images{images, images.Take([]int{0}), images.Take([]int{1})} {
 			tr := trainerOf(t, dev, c, set, x, v)
-			answer[k] = must.Get(tr.answer(nil))
+			answer[k] = must.Get(tr.answer())
 			spread[k] = tr.spreadAnswer(t)
 		}
 		for _, s := range [][3][]float64{answer, spread} {
@@ -307,7 +307,7 @@ func TestAuditWholePipeline(t *testing.T) {
 				of.x, of.v = attacked.x, attacked.v
 				if stream == "spread" {
 					parts[k], sigma = of.spreadAnswer(t), c.localNoise()
-				} else if parts[k], err = of.answer(nil); err != nil {
+				} else if parts[k], err = of.answer(); err != nil {
 					t.Error(err)
 				}
 			}

@@ -74,18 +74,17 @@ func pull(s, w, d []float64, clip float64) {
 	}
 }
 
-// visitor is called with each record of a batch and its distances.
+// visitor is called with each record of a class and its distances.
 type visitor func(y, d []float64)
 
-// visit calls visitors for the records of a class that are in the batch (in nil: all), in parts
-// that run in parallel: begin returns the visitor of a part and what adds up what it has seen, one
-// part after the other. Sums are exact, so that results do not depend on the number of parts. The
-// arguments for a record depend only on that record and the cloud. Products in float32 would break
-// this: a device chooses its algorithm by the number of records, so one record could change the
-// rounding of all distances. In float64, products of multiples of grain are exact, on every device
-// and in any order.
-func (r *records) visit(dev *device.Device, l int, in []bool, c *cloud, begin func() (visitor, func())) error {
-	n := len(r.at[l])
+// visit calls visitors for the records of a class, in parts that run in parallel: begin returns the
+// visitor of a part and what adds up what it has seen, one part after the other. Sums are exact, so
+// that results do not depend on the number of parts. The arguments for a record depend only on that
+// record and the cloud. Products in float32 would break this: a device chooses its algorithm by the
+// number of records, so one record could change the rounding of all distances. In float64, products
+// of multiples of grain are exact, on every device and in any order.
+func (r *records) visit(dev *device.Device, l int, c *cloud, begin func() (visitor, func())) error {
+	n := len(r.norm2[l])
 	if n == 0 {
 		return nil
 	}
@@ -108,9 +107,6 @@ func (r *records) visit(dev *device.Device, l int, in []bool, c *cloud, begin fu
 		wait.Go(func() {
 			d := make([]float64, k)
 			for i := n * part / parts; i < n*(part+1)/parts; i++ {
-				if in != nil && !in[r.at[l][i]] {
-					continue
-				}
 				c.distances(d, host[i*k:(i+1)*k], r.norm2[l][i])
 				f(y.RawRowView(i), d)
 			}
@@ -126,14 +122,14 @@ func (r *records) visit(dev *device.Device, l int, in []bool, c *cloud, begin fu
 // workers is how many parts run at once; sums are exact, so that results do not depend on it.
 func workers() int { return runtime.GOMAXPROCS(0) }
 
-// transport sums w(y) and the clipped s(y)⊗(y−x) over the batch's records of class l: mass[i] = Σ_y
+// transport sums w(y) and the clipped s(y)⊗(y−x) over the records of class l: mass[i] = Σ_y
 // w_i(y), row i of move is Σ_y s_i(y)(y − x_i).
 func (r *records) transport(
-	dev *device.Device, l int, in []bool, c *cloud, clip float64,
+	dev *device.Device, l int, c *cloud, clip float64,
 ) (mass []float64, move *mat.Dense, err error) {
 	n, dim := c.x.Dims()
 	mass, move = make([]float64, n), mat.NewDense(n, dim, nil)
-	err = r.visit(dev, l, in, c, func() (visitor, func()) {
+	err = r.visit(dev, l, c, func() (visitor, func()) {
 		held, pulled, w, s, moved := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n),
 			mat.NewDense(n, dim, nil)
 		return func(y, d []float64) {
@@ -160,16 +156,16 @@ func (r *records) transport(
 // triangle is the number of entries on and above the diagonal.
 func triangle(d int) int { return d * (d + 1) / 2 }
 
-// scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the batch's records of class l with their
+// scatter sums the outer products (y−x_j)(y−x_j)ᵀ of the records of class l with their
 // likeliest atom j, over the coefficients keep, each of Frobenius norm at most clip, as the upper
 // triangle with √2 off the diagonal, whose Euclidean norm is the Frobenius norm. With scale,
 // factors of the coefficients, products are rounded towards 0 to the grain again.
 func (r *records) scatter(
-	dev *device.Device, l int, in []bool, c *cloud, keep []int, scale []float64, clip float64,
+	dev *device.Device, l int, c *cloud, keep []int, scale []float64, clip float64,
 ) ([]float64, error) {
 	dim := len(keep)
 	sum := mat.NewSymDense(dim, nil)
-	err := r.visit(dev, l, in, c, func() (visitor, func()) {
+	err := r.visit(dev, l, c, func() (visitor, func()) {
 		part, a, z := mat.NewSymDense(dim, nil), make([]float64, dim), make([]float64, len(c.v))
 		return func(y, d []float64) {
 			floats.SubTo(z, c.v, d)
@@ -238,16 +234,4 @@ func unpack(v []float64, n int) *mat.SymDense {
 		}
 	}
 	return m
-}
-
-// inBatch turns indices into a mask.
-func inBatch(n int, indices []int) []bool {
-	if len(indices) == n {
-		return nil
-	}
-	in := make([]bool, n)
-	for _, i := range indices {
-		in[i] = true
-	}
-	return in
 }

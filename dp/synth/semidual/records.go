@@ -29,23 +29,17 @@ func mostRecords(h, w int, clip float64) int {
 // records are the private images in the form that the mechanism uses: clamped to [0, 1], in the
 // basis, rounded, by class.
 type records struct {
-	n     int
 	dim   int
 	y     [][]float32 // rows of each class, of which float32 loses nothing: multiples of grain below 2¹⁴
 	norm2 [][]float64
-	at    [][]int // place of each record in the data set, so that a batch is a set of records
 }
 
 // newRecords encodes images. Each row is a function of its own image alone.
 func newRecords(images *data.Images, classes int, b *Basis) *records {
 	r := &records{
-		n: images.Len(), dim: len(b.lowest(len(b.Frequencies()))),
-		y: make([][]float32, classes), norm2: make([][]float64, classes), at: make([][]int, classes),
+		dim: b.C * len(b.Frequencies()), y: make([][]float32, classes), norm2: make([][]float64, classes),
 	}
-	for i, l := range images.Labels {
-		r.at[l] = append(r.at[l], i)
-	}
-	for l, at := range r.at {
+	for l, at := range images.ByClass() {
 		r.y[l] = make([]float32, 0, len(at)*r.dim)
 	}
 	b.Each(images, func(i int, row []float64) {
@@ -62,7 +56,7 @@ func newRecords(images *data.Images, classes int, b *Basis) *records {
 
 // table returns the rows of a class that has any.
 func (r *records) table(l int) *mat.Dense {
-	y := mat.NewDense(len(r.at[l]), r.dim, nil)
+	y := mat.NewDense(len(r.norm2[l]), r.dim, nil)
 	for i, v := range r.y[l] {
 		y.RawMatrix().Data[i] = float64(v)
 	}

@@ -109,7 +109,7 @@ func gaussian(rng interface{ NormFloat64() float64 }, by *mat.SymDense) []float6
 func (t *trainer) filter(prior []*mat.SymDense, steps int) {
 	for l, x := range t.x {
 		n, _ := x.Dims()
-		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
+		want := max(t.count[l]/float64(t.counted), 1) / float64(n)
 		s := t.NoiseMultiplier * t.Clip / math.Sqrt(1-t.Split) / want
 		s2 := s * s / float64(steps-steps/3) // the later steps average
 		if s2 == 0 {

@@ -37,9 +37,8 @@ type trainer struct {
 	scale   []float64 // of these in outer products; nil: 1
 }
 
-// Train learns atoms from private images and returns a *Model. All randomness comes from the key,
-// batches and noise among them. A run that was killed in r.Dir repeats its steps, with the same
-// releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
+// Train learns atoms from private images and returns a *Model. All randomness comes from the key. A
+// run that was killed in r.Dir repeats its steps, with the same releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
 // outside the classes, or so many records that sums of them would round.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images,
 	r synth.Run) (synth.Sampler, error) {
@@ -87,9 +86,9 @@ func newTrainer(c Config, dev *device.Device, images *data.Images, p synth.Publi
 // quarter, a half and all of its atoms.
 func (t *trainer) train(ctx context.Context, p synth.Public) (m *Model, err error) {
 	var spread []*mat.SymDense // covariances about the atoms
-	dim := len(t.basis.lowest(len(t.basis.Frequencies())))
 	for l := range t.x {
-		t.x[l], t.v[l], t.held[l], t.sum[l] = t.start(), make([]float64, 1), make([]float64, 1), make([]float64, dim)
+		t.x[l], t.v[l], t.held[l] = t.start(), make([]float64, 1), make([]float64, 1)
+		t.sum[l] = make([]float64, t.rec.dim)
 	}
 	levels := t.levels()
 	for i, level := range levels {
@@ -145,14 +144,9 @@ func (t *trainer) start() *mat.Dense {
 	return t.basis.Encode(grey)
 }
 
-// move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over a batch, and move potentials and atoms.
+// move is one step: release [β w, √(1−β²) s⊗(y−x)/C] summed over records, and move potentials and atoms.
 func (t *trainer) move(k, of int) error {
-	indices, err := release.Poisson(t.Key.Source("batch", t.step), t.rec.n, t.Rate)
-	if err != nil {
-		return err
-	}
-	in := inBatch(t.rec.n, indices)
-	values, err := t.answer(in)
+	values, err := t.answer()
 	if err != nil {
 		return err
 	}
@@ -179,11 +173,11 @@ func (t *trainer) factors() (mass, move float64) {
 }
 
 // answer is the exact value of a step's release, class by class, masses before moves.
-func (t *trainer) answer(in []bool) (values []float64, err error) {
+func (t *trainer) answer() (values []float64, err error) {
 	fm, fx := t.factors()
 	for l := range t.x {
 		c := newCloud(t.x[l], t.v[l], t.Reg)
-		mass, move, err := t.rec.transport(t.dev, l, in, c, t.Clip)
+		mass, move, err := t.rec.transport(t.dev, l, c, t.Clip)
 		if err != nil {
 			return nil, err
 		}
@@ -211,8 +205,8 @@ func (t *trainer) apply(values []float64, eta float64, late bool) {
 		if late {
 			floats.Add(t.held[l], mass)
 		}
-		t.count[l] += total / t.Rate
-		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
+		t.count[l] += total
+		want := max(t.count[l]/float64(t.counted), 1) / float64(n)
 		for i, m := range mass {
 			have := min(max(m/fm, want/3), want*3)
 			row := x.RawRowView(i)
@@ -238,7 +232,7 @@ func (t *trainer) revive(values []float64) {
 		mass := append([]float64(nil), values[:n]...)
 		values = values[n+n*dim:]
 		floats.Scale(1/fm, mass)
-		want := max(t.count[l]/float64(t.counted)*t.Rate, 1) / float64(n)
+		want := max(t.count[l]/float64(t.counted), 1) / float64(n)
 		for i, m := range mass {
 			big := floats.MaxIdx(mass)
 			if m > want/4 || mass[big] < want {
@@ -266,7 +260,7 @@ func (t *trainer) clamp(x *mat.Dense) {
 func (t *trainer) spread(which int) ([]*mat.SymDense, error) {
 	var values []float64
 	for l := range t.x {
-		v, err := t.rec.scatter(t.dev, l, nil, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
+		v, err := t.rec.scatter(t.dev, l, newCloud(t.x[l], t.v[l], t.Reg), t.keep, t.scale, t.LocalClip)
 		if err != nil {
 			return nil, err
 		}

@@ -147,7 +147,6 @@ func TestTrain(t *testing.T) {
 		Reg:       .5,
 		Clip:      3,
 		LocalClip: 5,
-		Rate:      .5,
 	}, 2)
 	if g.Epsilon > 2 || g.Epsilon < 1.999 {
 		t.Errorf("guarantee %v", g)
@@ -172,7 +171,7 @@ func TestTrain(t *testing.T) {
 		t.Errorf("%d of 200 squares on the left", left)
 	}
 	for l, n := range m.Count {
-		if math.Abs(n-1000) > 200 { // Poisson sampling and noise of σ/β, averaged over 12 steps
+		if math.Abs(n-1000) > 200 { // noise of σ/β, averaged over 12 steps
 			t.Errorf("class %d has %g records, want 1000", l, n)
 		}
 	}
@@ -190,13 +189,13 @@ func TestTrain(t *testing.T) {
 
 // The noise of steps and of covariances is what the event says, relative to their sensitivity of 1.
 func TestReleaseNoise(t *testing.T) {
-	c := must.Get(Config{Steps: 7, Rate: .5, LocalShare: .2, NoiseMultiplier: 3}.withDefaults())
+	c := must.Get(Config{Steps: 7, LocalShare: .2, NoiseMultiplier: 3}.withDefaults())
 	tr := &trainer{Config: c, out: &release.Run{Key: release.SeededKey(9), Releases: 2}}
 	event := must.Get(c.Event(synth.Public{Records: 100, Height: 8, Width: 8}))
 	said := event.(dp.Compose)
 	const grid = 1 - release.GridMargin
 	for i, sigma := range []float64{
-		said[0].(dp.Repeat).Event.(dp.Poisson).Event.(dp.Gaussian).NoiseMultiplier / grid,
+		said[0].(dp.Repeat).Event.(dp.Gaussian).NoiseMultiplier / grid,
 		said[1].(dp.Repeat).Event.(dp.Gaussian).NoiseMultiplier / grid,
 	} {
 		stream, at := []string{"step", "spread"}[i], []float64{tr.NoiseMultiplier, tr.localNoise()}[i]
@@ -217,7 +216,7 @@ func TestReleasesAreCounted(t *testing.T) {
 	images := blobs(t, 4)
 	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9},
 		{Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}, {Steps: 3, PerClass: 1, Bend: 3}} {
-		c.NoiseMultiplier, c.Basis, c.Rate = 1, 4, .5
+		c.NoiseMultiplier, c.Basis = 1, 4
 		want := fit(t, c, images, 5)
 		ctx, stop := context.WithCancel(t.Context())
 		r := synth.Run{Key: release.SeededKey(5), Dir: t.TempDir(), Progress: func(done, of int) {
@@ -251,7 +250,7 @@ func TestEmptyClass(t *testing.T) {
 
 func TestParameters(t *testing.T) {
 	images := blobs(t, 10)
-	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1}, {Rate: 1.1},
+	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1},
 		{NoiseMultiplier: math.NaN()}, {LocalShare: 1}, {Bend: .5}, {Bend: math.NaN()}} {
 		if _, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {
 			t.Errorf("%+v: %v", c, err)
@@ -315,7 +314,7 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	tr := &trainer{
-		Config:  Config{NoiseMultiplier: noise * math.Sqrt2, Clip: 1, Rate: 1},
+		Config:  Config{NoiseMultiplier: noise * math.Sqrt2, Clip: 1},
 		basis:   b,
 		keep:    b.lowest(36),
 		x:       []*mat.Dense{mat.DenseCopyOf(noisy)},

@@ -5,8 +5,10 @@ package kit
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/plot"
 
 	"coupling/figures/style"
 	"coupling/lab"
@@ -15,6 +17,11 @@ import (
 // Null is the null in which every cell of an experiment is changed.
 func Null[P, R any](name string, e lab.Experiment[P, R], change func(p P, v *R)) lab.Null {
 	return lab.Null{Name: name, Spoil: []lab.Spoiler{Spoil(e, change)}}
+}
+
+// NullOf is the null in which the cells of an experiment are changed together.
+func NullOf[P, R any](name string, e lab.Experiment[P, R], change func(cells []lab.Result[P, R])) lab.Null {
+	return lab.Null{Name: name, Spoil: []lab.Spoiler{lab.Spoil(e, change)}}
 }
 
 // Spoil changes every cell of an experiment, for nulls of several experiments.
@@ -73,6 +80,17 @@ func Points[T any](list []T, at func(T) (x, y float64)) (xs, ys []float64) {
 	return xs, ys
 }
 
+// LogLog is a plot between logarithmic axes.
+func LogLog(title, x, y string, aspect float64, items ...plot.Plotter) style.Plot {
+	return style.Plot{
+		Title:  title,
+		X:      style.Axis{Label: x, Log: true},
+		Y:      style.Axis{Label: y, Log: true},
+		Items:  items,
+		Aspect: aspect,
+	}
+}
+
 // Each collects a value of each of a list.
 func Each[T, V any](list []T, of func(T) V) []V {
 	out := make([]V, len(list))
@@ -108,15 +126,39 @@ func Sizes(format string, rows ...Per) map[lab.Preset]string {
 	return out
 }
 
+// Table is a table: header has " | " between its cells, as [Row].
+func Table(name, caption, header string, rows ...[]string) lab.Table {
+	return lab.Table{Name: name, Caption: caption, Header: strings.Split(header, " | "), Rows: rows}
+}
+
+// Row is a row of a table: format has " | " between its cells, which no value has.
+func Row(format string, values ...any) []string {
+	return strings.Split(fmt.Sprintf(format, values...), " | ")
+}
+
 // Badge marks what has fewer points than the paper preset, for figures that are as fine at full.
-func Badge(s lab.Source, sizes string) string {
+func Badge(s lab.Source, sizes string, values ...any) string {
 	if s.Preset == lab.Full && !s.Edited() {
 		return ""
 	}
-	return s.Badge(sizes)
+	return s.Badge(fmt.Sprintf(sizes, values...))
 }
 
 // Wide is the only picture of a figure, as wide as a page.
 func Wide(body style.Drawer, badge, caption string) []lab.Picture {
-	return []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge}}}
+	return []lab.Picture{Picture("", body, badge, caption)}
+}
+
+// Column is the only picture of a figure, as wide as a column.
+func Column(body style.Drawer, badge, caption string) []lab.Picture {
+	return []lab.Picture{{Caption: caption, Drawing: style.Figure{Body: body, Badge: badge}}}
+}
+
+// Picture is one of several pictures of a figure, as wide as a page.
+func Picture(name string, body style.Drawer, badge, caption string) lab.Picture {
+	return lab.Picture{
+		Name:    name,
+		Caption: caption,
+		Drawing: style.Figure{Body: body, Width: style.TwoColumns, Badge: badge},
+	}
 }

@@ -70,9 +70,8 @@ func TestPalette(t *testing.T) {
 
 // TestSimulate: greys look the same to all, and red and green come closer for red-green blind readers.
 func TestSimulate(t *testing.T) {
-	red, green := color.NRGBA{R: 200, G: 60, B: 60, A: 255}, color.NRGBA{R: 110, G: 130, B: 40, A: 255}
+	red, green, grey := rgb(0xC83C3C), rgb(0x6E8228), rgb(0x808080)
 	for _, v := range []vision{protan, deutan, tritan} {
-		grey := color.NRGBA{R: 128, G: 128, B: 128, A: 255}
 		// the matrices' rows add up to 1 within 10⁻⁶; the rest is rounding
 		if d := 100 * v.seen(grey).DistanceCIEDE2000(normal.seen(grey)); d > 0.5 {
 			t.Errorf("grey moves by %.2f under vision %v", d, v)
@@ -123,13 +122,7 @@ func TestSequential(t *testing.T) {
 // TestViridis compares with the published table at its ends and quarters.
 func TestViridis(t *testing.T) {
 	for at, want := range map[float64]color.NRGBA{
-		0: {R: 0x44, G: 0x01, B: 0x54, A: 255}, 0.25: {R: 0x3B, G: 0x52, B: 0x8B, A: 255},
-		0.5: {
-			R: 0x21,
-			G: 0x91,
-			B: 0x8C,
-			A: 255,
-		}, 0.75: {R: 0x5E, G: 0xC9, B: 0x62, A: 255}, 1: {R: 0xFD, G: 0xE7, B: 0x25, A: 255},
+		0: rgb(0x440154), 0.25: rgb(0x3B528B), 0.5: rgb(0x21918C), 0.75: rgb(0x5EC962), 1: rgb(0xFDE725),
 	} {
 		// Ours moves at constant speed of L*, the original at constant speed of CAM02's J'; they stay this close.
 		if d := distance(normal, Viridis(at), want); d > 4 {
@@ -147,7 +140,7 @@ func TestMapEdges(t *testing.T) {
 			t.Errorf("%s(NaN) = %v, want %v", name, m(math.NaN()), Missing)
 		}
 	}
-	if Ink(0) != (color.NRGBA{R: 255, G: 255, B: 255, A: 255}) {
+	if Ink(0) != rgb(0xFFFFFF) {
 		t.Errorf("Ink(0) = %v, want the white of paper", Ink(0))
 	}
 }

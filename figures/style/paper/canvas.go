@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"gonum.org/v1/plot/font"
@@ -62,15 +63,8 @@ func (c pngCanvas) WriteTo(w io.Writer) (int64, error) {
 	}
 	const header = 8 + 4 + 4 + 13 + 4 // signature and IHDR, which comes first
 	raw := b.Bytes()
-	var n int64
-	for _, part := range [][]byte{raw[:header], resolution(c.dpi), raw[header:]} {
-		k, err := w.Write(part)
-		n += int64(k)
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, nil
+	n, err := w.Write(slices.Concat(raw[:header], resolution(c.dpi), raw[header:]))
+	return int64(n), err
 }
 
 // resolution is the pHYs chunk: pixels per metre in x and y.

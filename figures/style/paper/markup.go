@@ -1,6 +1,9 @@
 package paper
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // A run is a stretch of text in one face and at one height.
 type run struct {
@@ -15,24 +18,13 @@ func scripts(r rune) (plain rune, script int) {
 		supers, superPlain = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", "0123456789+−=()ni"
 		subs, subPlain     = "₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₒₓₖₙₘₚₜᵢⱼ", "0123456789+−=()aeoxknmptij"
 	)
-	if i := runeIndex(supers, r); i >= 0 {
+	if i := slices.Index([]rune(supers), r); i >= 0 {
 		return []rune(superPlain)[i], 1
 	}
-	if i := runeIndex(subs, r); i >= 0 {
+	if i := slices.Index([]rune(subs), r); i >= 0 {
 		return []rune(subPlain)[i], -1
 	}
 	return r, 0
-}
-
-func runeIndex(s string, r rune) int {
-	i := 0
-	for _, q := range s {
-		if q == r {
-			return i
-		}
-		i++
-	}
-	return -1
 }
 
 // openers are the beginnings of markup; each runs to the matching brace.

@@ -211,10 +211,7 @@ func TestPNGResolution(t *testing.T) {
 	if i < 0 || !bytes.Equal(raw[i+4:i+13], want) {
 		t.Errorf("pHYs is %v, want %v", raw[i+4:i+13], want)
 	}
-	img, err := png.Decode(bytes.NewReader(raw)) // checks the sums of all chunks
-	if err != nil {
-		t.Fatal(err)
-	}
+	img := must.Get(png.Decode(bytes.NewReader(raw))) // checks the sums of all chunks
 	if got := img.Bounds().Size(); got != (image.Point{X: 133, Y: 133}) {
 		t.Errorf("100 pt at 96 dpi is %v dots, want 133", got)
 	}

@@ -14,12 +14,11 @@ import (
 
 type figCmd struct {
 	List figListCmd `cmd:""`
-	All  figAllCmd  `cmd:""`
 	Make figMakeCmd `cmd:"" default:"withargs"`
 }
 
-// figFlags are common to making one figure and all.
-type figFlags struct {
+type figMakeCmd struct {
+	Names     []string `arg:"" name:"name"`
 	Preset    string   `default:"quick" enum:"smoke,quick,full,paper"`
 	Device    string   `default:"auto" env:"COUPLING_DEVICE"`
 	Inception string   `env:"COUPLING_INCEPTION" placeholder:"FILE"`
@@ -33,7 +32,7 @@ type figFlags struct {
 }
 
 // setting is what the flags ask for. With device.ErrNoDevice it is whole too: drawing stored cells needs no device.
-func (f *figFlags) setting() (lab.Setting, error) {
+func (f *figMakeCmd) setting() (lab.Setting, error) {
 	if f.Readme != "" {
 		f.Format = append(f.Format, "png") // what it shows
 	}
@@ -90,22 +89,10 @@ func (figListCmd) Run(a *app) error {
 
 func writeJSON(a *app, v any) error { return durable.EncodeJSON(a.out, v) }
 
-type figMakeCmd struct {
-	Names []string `arg:"" name:"name"`
-	figFlags
-}
-
 func (c *figMakeCmd) Run(a *app) error {
-	return c.make(a, orUsage(figures.Select(c.Names...)), false)
-}
-
-type figAllCmd struct {
-	figFlags
-}
-
-func (c *figAllCmd) Run(a *app) error {
-	if !slices.Contains(c.Format, "png") {
+	all := slices.Contains(c.Names, "all")
+	if all {
 		c.Format = append(c.Format, "png") // what the gallery shows
 	}
-	return c.make(a, figures.All(), true)
+	return c.make(a, orUsage(figures.Select(c.Names...)), all)
 }

@@ -78,7 +78,7 @@ func duration(seconds float64) string {
 }
 
 // make computes, draws and writes figs. One that fails does not stop the others: its page says why.
-func (f *figFlags) make(a *app, figs []lab.Figure, brief bool) error {
+func (f *figMakeCmd) make(a *app, figs []lab.Figure, brief bool) error {
 	set, absent := f.setting()
 	if absent != nil && !errors.Is(absent, device.ErrNoDevice) {
 		return absent
@@ -141,7 +141,7 @@ func (f *figFlags) make(a *app, figs []lab.Figure, brief bool) error {
 }
 
 // writeIndex writes the gallery over the pages of this run and of earlier ones in the folder.
-func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
+func (f *figMakeCmd) writeIndex(a *app, pages []gallery.Page) (err error) {
 	defer lab.End(&err)
 	_, err = gallery.WriteIndex(f.Out, figures.Chapters(append(pages, lab.Must(gallery.ReadPages(f.Out))...)))
 	lab.Check(blame(err))
@@ -149,7 +149,9 @@ func (f *figFlags) writeIndex(a *app, pages []gallery.Page) (err error) {
 	return nil
 }
 
-func (f *figFlags) makeOne(a *app, s *store.Store, fig lab.Figure, set lab.Setting, brief bool) (gallery.Page, error) {
+func (f *figMakeCmd) makeOne(
+	a *app, s *store.Store, fig lab.Figure, set lab.Setting, brief bool,
+) (gallery.Page, error) {
 	jobs := fig.Jobs(set)
 	for again := false; ; again = true {
 		t := a.compute(s, store.Local{Workers: f.Workers, Drain: a.run.drain}, fig.Name, slices.Values(jobs))
@@ -230,8 +232,7 @@ func printWork(a *app, p plan, set lab.Setting) (err error) {
 	for _, f := range p.figs {
 		var of lab.Work
 		for _, j := range p.todo[f.Name] {
-			flop, steps := j.Work(cpu)
-			of = of.Plus(lab.Work{FLOP: flop, Steps: steps})
+			of = of.Plus(j.Work(cpu))
 		}
 		if of.FLOP > 0 {
 			row(f.Name, of, f.Sizes[set.Preset])

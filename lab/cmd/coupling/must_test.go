@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -33,6 +36,39 @@ func TestMustEndsTheCommand(t *testing.T) {
 		}
 		if text := stderr.String(); !strings.HasPrefix(text, "coupling: ") || !strings.Contains(text, c.says) {
 			t.Errorf("%s: %q, want %q", c.args, text, c.says)
+		}
+	}
+}
+
+// What several codes computed of a cell is named where one must be chosen, and why none is known to be current.
+func TestRunsOfSeveralCodes(t *testing.T) {
+	s := lab.Must(lab.OpenStore(t.TempDir()))
+	e := lab.Experiment[int, int]{
+		Name: "test/codes", Run: func(context.Context, *lab.Cell, int) (int, error) { return 0, nil },
+	}
+	j := e.Jobs(1, 1)[0]
+	lab.Must(j.Try(t.Context(), s))
+	r := lab.Must(j.Recall(s))
+	names := []string{r.Name()}
+	for _, digit := range []string{"1", "2"} {
+		r.Code = strings.Repeat(digit, 16)
+		path := filepath.Join(s.Dir, "cells", r.Experiment, string(r.Key[:2]), r.Name()+".json")
+		lab.Check(os.WriteFile(path, lab.Must(r.JSON()), 0o666))
+		names = append(names, r.Name())
+	}
+	t.Chdir(t.TempDir())
+	lab.Check(os.WriteFile("go.mod", []byte("module\n"), 0o666)) // which go list refuses
+	for command, want := range map[string][]string{
+		"runs show " + string(r.Key): names,
+		"runs diff " + string(r.Key): names,
+		"runs ls":                    {"what code of", "is not known: ", "go.mod:1"},
+	} {
+		var stderr bytes.Buffer
+		run(append([]string{"--store", s.Dir}, strings.Fields(command)...), io.Discard, &stderr)
+		for _, w := range want {
+			if !strings.Contains(stderr.String(), w) {
+				t.Errorf("%s: %s has no %q", command, &stderr, w)
+			}
 		}
 	}
 }

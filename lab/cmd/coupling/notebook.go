@@ -85,8 +85,7 @@ func (o *notebookOpenCmd) Run(a *app) error {
 	})
 	lab.Check(err)
 	a.printf("\n  %s\n\nCtrl-C ends Jupyter.\n\n", s.URL())
-	err = s.Wait()
-	if ctx.Err() != nil {
+	if err = s.Wait(); ctx.Err() != nil {
 		return nil // it was told to end
 	}
 	return err

@@ -49,7 +49,7 @@ func (c runsLsCmd) Run(a *app) error {
 	fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
 	var bad []error
 	var lines []func()
-	codes := newCodes(s)
+	codes := newCodes(a, s)
 	for r, err := range records {
 		if err != nil {
 			bad = append(bad, err)
@@ -80,7 +80,7 @@ type codes struct {
 	last  map[string]store.Record
 }
 
-func newCodes(s *store.Store) codes {
+func newCodes(a *app, s *store.Store) codes {
 	c := codes{known: map[string]string{}, last: map[string]store.Record{}}
 	for _, d := range decoders() {
 		c.known[d.Experiment] = d.Code()
@@ -90,7 +90,11 @@ func newCodes(s *store.Store) codes {
 		return err == nil
 	})
 	if ok && !s.OnlyOf(c.known) {
-		c.own = store.CodesOf(root)
+		var err error
+		if c.own, err = store.CodesOf(root); err != nil {
+			a.note("coupling: what code of %s is current is not known: %s\n", root,
+				strings.ReplaceAll(err.Error(), "\n", "; "))
+		}
 	}
 	return c
 }
@@ -178,8 +182,8 @@ func (c runsDiffCmd) cells(a *app) (store.Record, store.Record) {
 	}
 	found := orUsage(a.existing().FindAll(c.A))
 	if len(found) != 2 || found[0].Key != found[1].Key {
-		lab.Check(usagef("%s: %s in the store, want two codes of one cell, or name two cells, KEY.CODE each",
-			c.A, plural(len(found), "result")))
+		lab.Check(usagef("%s: want two codes of one cell, or two cells, KEY.CODE each; in the store: %s",
+			c.A, store.Names(found)))
 	}
 	slices.SortFunc(found, func(x, y store.Record) int { return x.Manifest.Start.Compare(y.Manifest.Start) })
 	return found[0], found[1]
@@ -251,7 +255,7 @@ type runsGCCmd struct {
 
 func (c runsGCCmd) Run(a *app) error {
 	s := a.existing()
-	gc, err := s.GC(decoders(), newCodes(s).isCurrent, c.Older, c.Code, c.DryRun)
+	gc, err := s.GC(decoders(), newCodes(a, s).isCurrent, c.Older, c.Code, c.DryRun)
 	verb := "removed"
 	if c.DryRun {
 		verb = "would remove"

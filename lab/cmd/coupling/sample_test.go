@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"image"
 	"image/color"
 	"image/png"
@@ -21,19 +20,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sampledBy runs `coupling sample`.
 func sampledBy(t *testing.T, args ...string) (sampled, int) {
-	t.Helper()
-	var out, errs bytes.Buffer
-	code := run(append([]string{"sample", "--json"}, args...), &out, &errs)
-	var s sampled
-	if out.Len() > 0 {
-		if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-			t.Fatalf("%v: %s", err, out.Bytes())
-		}
-	}
-	t.Logf("%s", errs.String())
-	return s, code
+	return answered[sampled](t, "sample", args...)
 }
 
 // Two far parts on the line go to two far parts, each to its own.

@@ -23,19 +23,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// solved runs `coupling solve` and returns its summary and exit code.
-func solved(t *testing.T, args ...string) (summary, int) {
+// answered runs a command and returns its summary and exit code.
+func answered[S any](t *testing.T, command string, args ...string) (s S, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	code := run(append([]string{"solve", "--json"}, args...), &out, &errs)
-	var s summary
+	code = run(append([]string{command, "--json"}, args...), &out, &errs)
 	if out.Len() > 0 {
-		if err := json.Unmarshal(out.Bytes(), &s); err != nil {
-			t.Fatalf("%v: %s", err, out.Bytes())
-		}
+		must.Do(json.Unmarshal(out.Bytes(), &s))
 	}
 	t.Logf("%s", errs.String())
 	return s, code
+}
+
+func solved(t *testing.T, args ...string) (summary, int) {
+	return answered[summary](t, "solve", args...)
 }
 
 // saveMatrix writes an NPY file.

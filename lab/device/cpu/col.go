@@ -7,7 +7,7 @@ import "math"
 
 // ColStart prepares the running maxima and sums of len(top) columns.
 func (k Kernels[T]) ColStart(top, sum []T) {
-	same("ColStart", "top", len(top), "sum", len(sum))
+	same("ColStart", len(top), len(sum))
 	least := leastFinite[T]()
 	for j := range top {
 		top[j] = least
@@ -19,8 +19,8 @@ func (k Kernels[T]) ColStart(top, sum []T) {
 // x_j = g − c_j·inv: after it sum_j = Σ exp(x_j − top_j), at the cost of one
 // exponential an element. top ignores NaN, sum keeps it; +Inf gives NaN.
 func (k Kernels[T]) ColAdd(top, sum, c []T, g, inv T) {
-	same("ColAdd", "top", len(top), "sum", len(sum))
-	same("ColAdd", "top", len(top), "c", len(c))
+	same("ColAdd", len(top), len(sum))
+	same("ColAdd", len(top), len(c))
 	if f := k.form(); f != plain {
 		asmColLSE(f, at(top), at(sum), at(c), len(c), float64(g), float64(inv))
 		return

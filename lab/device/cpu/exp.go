@@ -9,7 +9,7 @@ import "math"
 // normal number, x < −708.05 or for float32 x < −86.99, are 0; −Inf gives 0,
 // NaN gives NaN, an overflow +Inf.
 func (k Kernels[T]) Exp(dst, x []T) {
-	same("Exp", "dst", len(dst), "x", len(x))
+	same("Exp", len(dst), len(x))
 	if f := k.form(); f != plain {
 		asmExp(f, at(dst), at(x), len(x))
 		return
@@ -21,7 +21,7 @@ func (k Kernels[T]) Exp(dst, x []T) {
 
 // ExpAt writes e^(x−shift) to dst, which may be x, and returns the sum.
 func (k Kernels[T]) ExpAt(dst, x []T, shift T) (sum T) {
-	same("ExpAt", "dst", len(dst), "x", len(x))
+	same("ExpAt", len(dst), len(x))
 	if f := k.form(); f != plain {
 		return T(asmPlainExp(f, at(dst), at(x), len(x), float64(shift)))
 	}
@@ -36,7 +36,7 @@ func (k Kernels[T]) ExpAt(dst, x []T, shift T) (sum T) {
 // sum. The difference is taken first: with x = β − c and scale = 1/ε, costs
 // that are large against ε cancel before they are multiplied.
 func (k Kernels[T]) ExpScaled(dst, x []T, shift, scale T) (sum T) {
-	same("ExpScaled", "dst", len(dst), "x", len(x))
+	same("ExpScaled", len(dst), len(x))
 	if f := k.form(); f != plain {
 		return T(asmPlainExpScaled(f, at(dst), at(x), len(x), float64(shift), float64(scale)))
 	}

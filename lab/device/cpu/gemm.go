@@ -84,7 +84,7 @@ func (g *Gemm[T]) AddAbs(c, x, y Matrix[T]) {
 // Tᵀ·diag(1/a)·T, computing one triangle and mirroring it; c must be symmetric
 // before.
 func (g *Gemm[T]) AddGram(c Matrix[T], w []T, a Matrix[T]) {
-	same("AddGram", "w", len(w), "rows of a", a.Rows)
+	same("AddGram", len(w), a.Rows)
 	g.run(job[T]{op: product, c: c, a: a.T(), b: a, alpha: 1, weights: w, lower: true})
 	for i := range c.Rows {
 		row := c.Data[i*c.RowStride:]

@@ -60,15 +60,16 @@ func refuse(isa ISA) {
 	panic(fmt.Errorf("cpu: Kernels.ISA = %s: %w on this machine, whose best is %s", isa, ErrISA, best))
 }
 
-// same checks that two lengths agree.
-func same(kernel, a string, n int, b string, m int) {
+// same checks that two arguments of a kernel have one length.
+func same(kernel string, n, m int) {
 	if n != m {
-		mismatch(kernel, a, n, b, m)
+		mismatch(kernel, n, m)
 	}
 }
 
-func mismatch(kernel, a string, n int, b string, m int) {
-	panic(fmt.Sprintf("cpu: %s: len(%s) = %d, len(%s) = %d: must be equal", kernel, a, n, b, m))
+//go:noinline
+func mismatch(kernel string, n, m int) {
+	panic(fmt.Sprintf("cpu: %s: arguments of %d and %d elements: must be of one length", kernel, n, m))
 }
 
 type ptr = unsafe.Pointer

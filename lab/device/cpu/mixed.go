@@ -17,7 +17,7 @@ const leastNormal32 = 0x1p-126
 // to dst, and 0 where it is less than 2^−126: a stored number is never denormal,
 // and never negative.
 func (k Mixed) Narrow(dst []float32, alpha float64, x []float64) {
-	same("Narrow", "dst", len(dst), "x", len(x))
+	same("Narrow", len(dst), len(x))
 	if f := k.form(); f != plain {
 		asmNarrow(f, at(dst), at(x), len(x), alpha)
 		return
@@ -32,7 +32,7 @@ func (k Mixed) Narrow(dst []float32, alpha float64, x []float64) {
 
 // Dot returns Σ x_j·y_j.
 func (k Mixed) Dot(x []float32, y []float64) (sum float64) {
-	same("Dot", "x", len(x), "y", len(y))
+	same("Dot", len(x), len(y))
 	if f := k.form(); f != plain {
 		return asmMixedDot(f, at(x), at(y), len(x))
 	}
@@ -44,7 +44,7 @@ func (k Mixed) Dot(x []float32, y []float64) (sum float64) {
 
 // Axpy adds alpha·x to y.
 func (k Mixed) Axpy(y []float64, alpha float64, x []float32) {
-	same("Axpy", "y", len(y), "x", len(x))
+	same("Axpy", len(y), len(x))
 	if f := k.form(); f != plain {
 		asmMixedAxpy(f, at(y), at(x), len(x), alpha)
 		return

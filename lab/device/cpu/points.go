@@ -16,7 +16,7 @@ type Cost[T Float] struct {
 
 // PointCosts writes the m = len(dst) costs c(x, y_j) to dst.
 func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {
-	same("PointCosts", "y", len(y), "x)·len(dst", len(x)*len(dst))
+	same("PointCosts", len(y), len(x)*len(dst))
 	f, n := k.form(), len(dst)
 	if f == plain {
 		for j := range dst {
@@ -24,41 +24,45 @@ func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {
 		}
 		return
 	}
+	mix, weight := cost.split()
 	switch {
 	case cost.Abs == 0:
-		asmSquareCost(f, at(dst), at(y), at(x), n, n, len(x), 0)
-		k.weigh(dst, cost.Square)
+		asmSquareCost(f, at(dst), at(y), at(x), n, n, len(x), mix)
 	case cost.Square == 0:
-		asmManhattanCost(f, at(dst), at(y), at(x), n, n, len(x), 0)
-		k.weigh(dst, cost.Abs)
+		asmManhattanCost(f, at(dst), at(y), at(x), n, n, len(x), mix)
 	default:
-		asmMixedCost(f, at(dst), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square))
-		k.weigh(dst, cost.Square)
+		asmMixedCost(f, at(dst), at(y), at(x), n, n, len(x), mix)
 	}
-}
-
-func (k Kernels[T]) weigh(dst []T, weight T) {
 	if weight != 1 {
 		k.Scale(dst, weight, dst)
 	}
 }
 
+// split is the cost as weight·(|x−y|² + mix·|x−y|₁), or as weight·|x−y|₁.
+func (c Cost[T]) split() (mix float64, weight T) {
+	if c.Square == 0 {
+		return 0, c.Abs
+	}
+	return float64(c.Abs / c.Square), c.Square
+}
+
 // PointLogits writes h_j − c_j·inv to dst and returns the largest.
 func (k Kernels[T]) PointLogits(dst, h, x, y []T, cost Cost[T], inv T) (top T) {
-	same("PointLogits", "y", len(y), "x)·len(h", len(x)*len(h))
-	same("PointLogits", "h", len(h), "dst", len(dst))
+	same("PointLogits", len(y), len(x)*len(h))
+	same("PointLogits", len(h), len(dst))
 	f, n := k.form(), len(h)
+	mix, weight := cost.split()
+	by := float64(inv * weight)
 	switch {
 	case f == plain:
 		k.PointCosts(dst, x, y, cost)
 		return k.RowLogits(dst, h, dst, inv)
 	case cost.Abs == 0:
-		return T(asmSquareLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square)))
+		return T(asmSquareLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by))
 	case cost.Square == 0:
-		return T(asmManhattanLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs)))
+		return T(asmManhattanLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by))
 	default:
-		return T(asmMixedLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square),
-			float64(inv*cost.Square)))
+		return T(asmMixedLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by))
 	}
 }
 
@@ -70,28 +74,27 @@ func (k Kernels[T]) PointRowExp(dst, h, x, y []T, cost Cost[T], inv T) (top, sum
 
 // PointRowExpAt is RowExpAt.
 func (k Kernels[T]) PointRowExpAt(dst, h, x, y []T, cost Cost[T], inv, shift T) (sum T) {
-	same("PointRowExpAt", "y", len(y), "x)·len(h", len(x)*len(h))
-	same("PointRowExpAt", "h", len(h), "dst", len(dst))
+	same("PointRowExpAt", len(y), len(x)*len(h))
+	same("PointRowExpAt", len(h), len(dst))
 	f, n := k.form(), len(h)
+	mix, weight := cost.split()
+	by, from := float64(inv*weight), float64(shift)
 	switch {
 	case f == plain:
 		k.PointLogits(dst, h, x, y, cost, inv)
 		return k.ExpAt(dst, dst, shift)
 	case cost.Abs == 0:
-		return T(asmSquareExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square),
-			float64(shift)))
+		return T(asmSquareExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by, from))
 	case cost.Square == 0:
-		return T(asmManhattanExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs),
-			float64(shift)))
+		return T(asmManhattanExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by, from))
 	default:
-		return T(asmMixedExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square),
-			float64(inv*cost.Square), float64(shift)))
+		return T(asmMixedExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by, from))
 	}
 }
 
 // PointRowLSE is RowLSE.
 func (k Kernels[T]) PointRowLSE(h, x, y []T, cost Cost[T], inv T) T {
-	same("PointRowLSE", "y", len(y), "x)·len(h", len(x)*len(h))
+	same("PointRowLSE", len(y), len(x)*len(h))
 	f, n := k.form(), len(h)
 	if f == plain {
 		return plainPointLSE(h, x, y, cost, inv)
@@ -100,15 +103,16 @@ func (k Kernels[T]) PointRowLSE(h, x, y []T, cost Cost[T], inv T) T {
 	if n > 0 {
 		first = cost.between(x, y, 0, n) * inv
 	}
+	mix, weight := cost.split()
+	by := float64(inv * weight)
 	return onePass(startAt(h, first), func(start float64) (shift, sum float64) {
 		switch {
 		case cost.Abs == 0:
-			return asmSquareLSE(f, at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Square), start)
+			return asmSquareLSE(f, at(h), at(y), at(x), n, n, len(x), mix, by, start)
 		case cost.Square == 0:
-			return asmManhattanLSE(f, at(h), at(y), at(x), n, n, len(x), 0, float64(inv*cost.Abs), start)
+			return asmManhattanLSE(f, at(h), at(y), at(x), n, n, len(x), mix, by, start)
 		default:
-			return asmMixedLSE(f, at(h), at(y), at(x), n, n, len(x), float64(cost.Abs/cost.Square),
-				float64(inv*cost.Square), start)
+			return asmMixedLSE(f, at(h), at(y), at(x), n, n, len(x), mix, by, start)
 		}
 	})
 }

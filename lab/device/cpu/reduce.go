@@ -31,7 +31,7 @@ func (k Kernels[T]) Max(x []T) (top T) {
 
 // Dot returns Σ x_j·y_j, for example the transport cost Σ_j t_j·c_j of a row.
 func (k Kernels[T]) Dot(x, y []T) (sum T) {
-	same("Dot", "x", len(x), "y", len(y))
+	same("Dot", len(x), len(y))
 	if f := k.form(); f != plain {
 		return T(asmDot(f, at(x), at(y), len(x)))
 	}
@@ -58,7 +58,7 @@ func (k Kernels[T]) WideSum(x []T) (sum float64) {
 
 // WideDot returns Σ x_j·y_j, multiplied and added in float64.
 func (k Kernels[T]) WideDot(x, y []T) (sum float64) {
-	same("WideDot", "x", len(x), "y", len(y))
+	same("WideDot", len(x), len(y))
 	switch f := k.form(); {
 	case f == plain:
 		for j, v := range x {
@@ -74,7 +74,7 @@ func (k Kernels[T]) WideDot(x, y []T) (sum float64) {
 
 // L1Diff returns Σ |x_j − y_j|, for example the L1 error of a marginal.
 func (k Kernels[T]) L1Diff(x, y []T) (sum T) {
-	same("L1Diff", "x", len(x), "y", len(y))
+	same("L1Diff", len(x), len(y))
 	if f := k.form(); f != plain {
 		return T(asmL1diff(f, at(x), at(y), len(x)))
 	}
@@ -91,7 +91,7 @@ func (k Kernels[T]) L1Diff(x, y []T) (sum T) {
 // DotSign returns Σ_j t_j·sign(x − y_j), sign(0) = 0: the derivative of
 // Σ_j t_j·|x − y_j| by x.
 func (k Kernels[T]) DotSign(t, y []T, x T) (sum T) {
-	same("DotSign", "t", len(t), "y", len(y))
+	same("DotSign", len(t), len(y))
 	if f := k.form(); f != plain {
 		return T(asmDotSign(f, at(t), at(y), len(t), float64(x)))
 	}

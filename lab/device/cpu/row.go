@@ -8,7 +8,7 @@ package cpu
 // RowMax returns max_j (h_j − c_j·inv), ignoring NaN, and −Inf for no elements. Here inv may be any finite number:
 // with h = 0, 1 gives −min c and −1 gives max c.
 func (k Kernels[T]) RowMax(h, c []T, inv T) (top T) {
-	same("RowMax", "h", len(h), "c", len(c))
+	same("RowMax", len(h), len(c))
 	if f := k.form(); f != plain {
 		return T(asmDenseMax(f, at(h), at(c), len(h), float64(inv)))
 	}
@@ -23,8 +23,8 @@ func (k Kernels[T]) RowMax(h, c []T, inv T) (top T) {
 
 // RowLogits writes h_j − c_j·inv to dst and returns the largest, ignoring NaN.
 func (k Kernels[T]) RowLogits(dst, h, c []T, inv T) (top T) {
-	same("RowLogits", "h", len(h), "c", len(c))
-	same("RowLogits", "h", len(h), "dst", len(dst))
+	same("RowLogits", len(h), len(c))
+	same("RowLogits", len(h), len(dst))
 	if f := k.form(); f != plain {
 		return T(asmDenseLogits(f, at(dst), at(h), at(c), len(h), float64(inv)))
 	}
@@ -61,8 +61,8 @@ func (k Kernels[T]) RowExp(dst, h, c []T, inv T) (top, sum T) {
 // 1e-38) are 0, so that sum ≥ 1e-100 (1e-10) loses nothing that counts; call
 // RowExp otherwise. With shift = −α_i/ε and h = β/ε it writes a row of the plan.
 func (k Kernels[T]) RowExpAt(dst, h, c []T, inv, shift T) (sum T) {
-	same("RowExpAt", "h", len(h), "c", len(c))
-	same("RowExpAt", "h", len(h), "dst", len(dst))
+	same("RowExpAt", len(h), len(c))
+	same("RowExpAt", len(h), len(dst))
 	if f := k.form(); f != plain {
 		return T(asmDenseExp(f, at(dst), at(h), at(c), len(h), float64(inv), float64(shift)))
 	}
@@ -78,8 +78,8 @@ func (k Kernels[T]) RowExpAt(dst, h, c []T, inv, shift T) (sum T) {
 // with differences taken before they are divided by ε: one rounding of β − c,
 // however large costs are against ε.
 func (k Kernels[T]) RowExpScaled(dst, h, c []T, shift, scale T) (sum T) {
-	same("RowExpScaled", "h", len(h), "c", len(c))
-	same("RowExpScaled", "h", len(h), "dst", len(dst))
+	same("RowExpScaled", len(h), len(c))
+	same("RowExpScaled", len(h), len(dst))
 	if f := k.form(); f != plain {
 		return T(asmDenseExpScaled(f, at(dst), at(h), at(c), len(h), 1, float64(shift), float64(scale)))
 	}
@@ -97,7 +97,7 @@ func (k Kernels[T]) RowExpScaled(dst, h, c []T, shift, scale T) (sum T) {
 // 2e-6), where the first arguments are small against the last; RowExp and a
 // logarithm err by less. Any NaN, and +Inf, gives NaN.
 func (k Kernels[T]) RowLSE(h, c []T, inv T) T {
-	same("RowLSE", "h", len(h), "c", len(c))
+	same("RowLSE", len(h), len(c))
 	if f := k.form(); f != plain {
 		var first T
 		if len(c) > 0 {

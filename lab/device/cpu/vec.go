@@ -4,7 +4,7 @@ import "math"
 
 // Axpy adds alpha·x to y.
 func (k Kernels[T]) Axpy(y []T, alpha T, x []T) {
-	same("Axpy", "y", len(y), "x", len(x))
+	same("Axpy", len(y), len(x))
 	if f := k.form(); f != plain {
 		asmAxpy(f, at(y), at(x), len(x), float64(alpha))
 		return
@@ -16,7 +16,7 @@ func (k Kernels[T]) Axpy(y []T, alpha T, x []T) {
 
 // Scale writes alpha·x to dst, which may be x.
 func (k Kernels[T]) Scale(dst []T, alpha T, x []T) {
-	same("Scale", "dst", len(dst), "x", len(x))
+	same("Scale", len(dst), len(x))
 	if f := k.form(); f != plain {
 		asmScale(f, at(dst), at(x), len(x), float64(alpha))
 		return
@@ -28,8 +28,8 @@ func (k Kernels[T]) Scale(dst []T, alpha T, x []T) {
 
 // Mul writes the products x_j·y_j to dst, which may be x or y.
 func (k Kernels[T]) Mul(dst, x, y []T) {
-	same("Mul", "x", len(x), "y", len(y))
-	same("Mul", "x", len(x), "dst", len(dst))
+	same("Mul", len(x), len(y))
+	same("Mul", len(x), len(dst))
 	if f := k.form(); f != plain {
 		asmMul(f, at(dst), at(x), at(y), len(x))
 		return
@@ -41,7 +41,7 @@ func (k Kernels[T]) Mul(dst, x, y []T) {
 
 // Sqrt writes √x_j to dst, which may be x.
 func (k Kernels[T]) Sqrt(dst, x []T) {
-	same("Sqrt", "dst", len(dst), "x", len(x))
+	same("Sqrt", len(dst), len(x))
 	if f := k.form(); f != plain {
 		asmSqrt(f, at(dst), at(x), len(x))
 		return
@@ -53,7 +53,7 @@ func (k Kernels[T]) Sqrt(dst, x []T) {
 
 // SiLU writes x_j/(1 + e^−x_j) to dst, which may be x: 0 for −Inf.
 func (k Kernels[T]) SiLU(dst, x []T) {
-	same("SiLU", "dst", len(dst), "x", len(x))
+	same("SiLU", len(dst), len(x))
 	if f := k.form(); f != plain {
 		asmSilu(f, at(dst), at(x), len(x))
 		return
@@ -65,8 +65,8 @@ func (k Kernels[T]) SiLU(dst, x []T) {
 
 // SiLUSlope writes the products of SiLU's derivative at x_j with dy_j to dst, which may be x or dy.
 func (k Kernels[T]) SiLUSlope(dst, x, dy []T) {
-	same("SiLUSlope", "dst", len(dst), "x", len(x))
-	same("SiLUSlope", "dst", len(dst), "dy", len(dy))
+	same("SiLUSlope", len(dst), len(x))
+	same("SiLUSlope", len(dst), len(dy))
 	if f := k.form(); f != plain {
 		asmSiluSlope(f, at(dst), at(x), at(dy), len(x))
 		return

@@ -47,15 +47,15 @@ func fill(k *kit) {
 		for _, n := range []int{0, 1, 33, 256, 1025} {
 			a := k.dst(n)
 			device.Fill(a, v)
-			k.exact(fmt.Sprintf("Fill %v", v), a, func() []float64 { return repeated(v, n) })
+			k.exact(fmt.Sprintf("Fill %v", v), a, repeated(v, n))
 		}
 	}
 	z := k.dev.Zeros(k.dtype, 3, 7)
-	k.exact("Zeros", z, func() []float64 { return make([]float64, 21) })
+	k.exact("Zeros", z, make([]float64, 21))
 	for _, n := range []int{7, 256} {
 		i := k.place(device.Int32, []int{n})
 		device.Fill(i, -3)
-		k.exact("Fill int32", i, func() []float64 { return repeated(-3, n) })
+		k.exact("Fill int32", i, repeated(-3, n))
 	}
 }
 
@@ -238,14 +238,14 @@ func (k *kit) combine(op binary, shape, sa, sb []int) {
 	what := fmt.Sprintf("%s %v of %v, %v", op.name, shape, sa, sb)
 	dst, aa, ab := k.dst(shape...), k.put(a, sa...), k.put(b, sb...)
 	op.do(dst, aa, ab)
-	k.exact(what, dst, want)
+	k.exactBy(what, dst, want)
 	switch n := ref.Len(shape); {
 	case ref.Len(sa) == n && fmt.Sprint(sa) == fmt.Sprint(shape):
 		op.do(aa, aa, ab)
-		k.exact(what+" into the first", aa, want)
+		k.exactBy(what+" into the first", aa, want)
 	case ref.Len(sb) == n && fmt.Sprint(sb) == fmt.Sprint(shape):
 		op.do(ab, aa, ab)
-		k.exact(what+" into the second", ab, want)
+		k.exactBy(what+" into the second", ab, want)
 	}
 }
 
@@ -256,7 +256,7 @@ func combineExtremes(k *kit) {
 	for _, op := range binaries {
 		dst := k.dst(n, n)
 		op.do(dst, k.put(x, n, 1), k.put(x, 1, n))
-		k.exact(op.name, dst, func() []float64 {
+		k.exactBy(op.name, dst, func() []float64 {
 			var all []float64
 			for _, a := range x {
 				for _, b := range x {
@@ -296,5 +296,5 @@ func axpby(k *kit) {
 	dst := k.dst(len(x))
 	device.Scale(dst, -0.5, k.put(x, len(x)))
 	k.exact("Scale", dst,
-		func() []float64 { return []float64{-0.5 * x[0], -0.5 * x[1], -0.5 * x[2], -0.5 * x[3], x[4], -1.5} })
+		[]float64{-0.5 * x[0], -0.5 * x[1], -0.5 * x[2], -0.5 * x[3], x[4], -1.5})
 }

@@ -72,16 +72,12 @@ func firstError(t *testing.T, d *device.Device) {
 	_, errFloats := a.Float64s()
 	_, _, errState := d.Stream(1).State()
 	for _, err := range []error{err32, errMat, errFloats, errState, d.Sync(), d.Err()} {
-		if !errors.Is(err, first) {
-			t.Errorf("got %v: must be %v", err, first)
-		}
+		is(t, "afterwards", err, first)
 	}
 	if g := d.Record(func() { device.Fill(a, 8) }); g != nil {
 		t.Error("a device that has failed must record nothing")
 	}
-	if err := d.Recover(); !errors.Is(err, first) {
-		t.Errorf("Recover: %v", err)
-	}
+	is(t, "Recover", d.Recover(), first)
 	a.Set32([]float32{4, 5, 6})
 	device.Scale(a, 2, a)
 	if x, err := a.Get32(); err != nil || x[0] != 8 || x[2] != 12 {

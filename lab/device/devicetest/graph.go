@@ -1,7 +1,6 @@
 package devicetest
 
 import (
-	"errors"
 	"strings"
 	"testing"
 
@@ -20,9 +19,10 @@ type trainer struct {
 func newTrainer(d *device.Device) *trainer {
 	const n = 33
 	r := &trainer{d: d, noise: d.Stream(7)}
-	r.w, r.g, r.m, r.v = d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n), d.Zeros(device.Float32, n, n),
-		d.Zeros(device.Float32, n, n)
-	r.t, r.x, r.factor = d.FromInts([]int32{0}, 1), d.Zeros(device.Float32, n, n), d.From32([]float32{.5}, 1)
+	for _, a := range []**device.Array{&r.w, &r.g, &r.m, &r.v, &r.x} {
+		*a = d.Zeros(device.Float32, n, n)
+	}
+	r.t, r.factor = d.FromInts([]int32{0}, 1), d.From32([]float32{.5}, 1)
 	device.Fill(r.w, 0.1)
 	return r
 }
@@ -148,18 +148,14 @@ func failedRecord(t *testing.T, d *device.Device) {
 		device.Fill(a, 1)
 		d.New(device.Float64, 1<<44)
 	})
-	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
-		t.Errorf("a recording without memory: %v", err)
-	}
+	is(t, "a recording without memory", d.Recover(), device.ErrMemory)
 	g.Launch()
 	g.Close()
 	lost := d.Record(func() { device.Fill(a, 3) })
 	d.New(device.Float64, 1<<44)
 	lost.Launch() // the device has failed: nothing happens
 	lost.Close()
-	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
-		t.Errorf("closing a graph changed the error: %v", err)
-	}
+	is(t, "closing a graph changed the error", d.Recover(), device.ErrMemory)
 	device.Fill(a, 2)
 	holds(t, "after a failed recording", a, 2)
 }

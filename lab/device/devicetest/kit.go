@@ -69,12 +69,7 @@ func (k *kit) in(f func(*kit)) {
 }
 
 // unit is the unit roundoff of the element type.
-func (k *kit) unit() float64 {
-	if k.dtype == device.Float32 {
-		return 0x1p-24
-	}
-	return 0x1p-53
-}
+func (k *kit) unit() float64 { return k.pick(0x1p-24, 0x1p-53) }
 
 // normal is the smallest normal number of the element type, least its smallest number.
 func (k *kit) normal() float64 { return k.pick(0x1p-126, 0x1p-1022) }
@@ -89,12 +84,7 @@ func (k *kit) pick(of32, of64 float64) float64 {
 }
 
 // round rounds to the element type.
-func (k *kit) round(v float64) float64 {
-	if k.dtype == device.Float32 {
-		return float64(float32(v))
-	}
-	return v
-}
+func (k *kit) round(v float64) float64 { return k.pick(float64(float32(v)), v) }
 
 func (k *kit) rounded(x []float64) []float64 {
 	for i, v := range x {
@@ -225,39 +215,52 @@ func values(a *device.Array) ([]float64, error) {
 // elementary function, twice that for safety; for a sum of n terms, see sums.
 func (k *kit) near(what string, a *device.Array, c float64, reference func() ref.Result) {
 	k.Helper()
+	floor := math.Sqrt2 * k.normal()
+	if k.tiny {
+		floor = k.least()
+	}
+	k.compare(what, a, func() (want, tol []float64) {
+		r := reference()
+		tol = make([]float64, len(r.Scale))
+		for i, scale := range r.Scale {
+			if tol[i] = c*k.unit()*scale + floor; math.IsNaN(r.Value[i]) || math.IsInf(r.Value[i], 0) {
+				tol[i] = floor
+			}
+		}
+		return r.Value, tol
+	})
+}
+
+// compare judges what the device made by a reference and its tolerances, and keeps it.
+func (k *kit) compare(what string, a *device.Array, reference func() (want, tol []float64)) {
+	k.Helper()
 	got, ok := k.take(what, a)
 	if !ok || !k.judge {
 		k.out = append(k.out, output{what: what, got: got})
 		return
 	}
-	want := reference()
-	if len(want.Value) != len(got) {
-		k.Fatalf("%s: %d elements, the reference has %d", what, len(got), len(want.Value))
+	want, tol := reference()
+	if len(want) != len(got) {
+		k.Fatalf("%s: %d elements, the reference has %d", what, len(got), len(want))
 	}
-	floor := math.Sqrt2 * k.normal()
-	if k.tiny {
-		floor = k.least()
-	}
-	tol := make([]float64, len(got))
 	var bad mismatches
 	for i, v := range got {
-		if tol[i] = c*k.unit()*want.Scale[i] + floor; math.IsNaN(want.Value[i]) || math.IsInf(want.Value[i], 0) {
-			tol[i] = floor
-		}
-		if !k.close(v, want.Value[i], tol[i]) {
-			bad.add(i, v, want.Value[i], tol[i])
+		if !close(a.Type(), v, want[i], tol[i]) {
+			bad.add(i, v, want[i], tol[i])
 		}
 	}
 	bad.report(k, what, a)
 	k.out = append(k.out, output{what, got, tol})
 }
 
-// close is whether v is within tol of want, or is want rounded.
-func (k *kit) close(v, want, tol float64) bool {
-	if math.IsNaN(want) {
-		return math.IsNaN(v)
+// close is whether v is within tol of want, or is want rounded to a type.
+func close(t device.DType, v, want, tol float64) bool {
+	rounded := want
+	if t == device.Float32 {
+		rounded = float64(float32(want))
 	}
-	return v == k.round(want) || !math.IsInf(want, 0) && math.Abs(v-want) <= tol
+	return math.IsNaN(want) && math.IsNaN(v) || v == rounded ||
+		tol > 0 && !math.IsInf(want, 0) && math.Abs(v-want) <= tol
 }
 
 // sums is the roundings of a sum of n terms beyond those of the terms: √n with three standard deviations, where the
@@ -267,29 +270,22 @@ func sums(n int) float64 { return 2 + 3*math.Sqrt(float64(n)) }
 // accurateSums is the promise of Reduce: an error that does not grow with n, or as in pairwise summation.
 func accurateSums(n int) float64 { return 4 + math.Log2(float64(n+2)) }
 
-// exact demands the very numbers of the reference, after rounding to the element type.
-func (k *kit) exact(what string, a *device.Array, reference func() []float64) {
+// nearTo is near for a reference that is there already.
+func (k *kit) nearTo(what string, a *device.Array, c float64, r ref.Result) {
 	k.Helper()
-	got, ok := k.take(what, a)
-	k.out = append(k.out, output{what: what, got: got, tol: make([]float64, len(got))})
-	if !ok || !k.judge {
-		return
-	}
-	want := reference()
-	if len(want) != len(got) {
-		k.Fatalf("%s: %d elements, the reference has %d", what, len(got), len(want))
-	}
-	var bad mismatches
-	for i, v := range got {
-		w := want[i]
-		if a.Type() == device.Float32 {
-			w = float64(float32(w))
-		}
-		if v != w && !(math.IsNaN(v) && math.IsNaN(w)) {
-			bad.add(i, v, w, 0)
-		}
-	}
-	bad.report(k, what, a)
+	k.near(what, a, c, func() ref.Result { return r })
+}
+
+// exact demands the very numbers of the reference, after rounding to the element type.
+func (k *kit) exact(what string, a *device.Array, want []float64) {
+	k.Helper()
+	k.exactBy(what, a, func() []float64 { return want })
+}
+
+// exactBy is exact for a reference that is computed where it is compared with.
+func (k *kit) exactBy(what string, a *device.Array, reference func() []float64) {
+	k.Helper()
+	k.compare(what, a, func() (want, tol []float64) { want = reference(); return want, make([]float64, len(want)) })
 }
 
 func (k *kit) take(what string, a *device.Array) ([]float64, bool) {

@@ -55,7 +55,7 @@ func largeMaps(k *kit) {
 	device.Map(dst, ax, device.Tanh, 0)
 	k.near("Map", dst, 8, func() ref.Result { return mapped(device.Tanh, x, 0) })
 	device.Add(dst, ax, ay)
-	k.exact("Add", dst, func() []float64 {
+	k.exactBy("Add", dst, func() []float64 {
 		want := make([]float64, n)
 		for i := range x {
 			want[i] = x[i] + y[i]
@@ -65,14 +65,14 @@ func largeMaps(k *kit) {
 	s := k.dev.Stream(99)
 	defer s.Free()
 	s.Normal(dst, 0, 1)
-	k.exact("Normal", dst, func() []float64 { return drawn(99, 0, n, philoxNormal, 0, 1) })
+	k.exactBy("Normal", dst, func() []float64 { return drawn(99, 0, n, philoxNormal, 0, 1) })
 
 	shape, channels := []int{7, 9, 31, 67}, []int{1, 9, 1, 1} // a layer's bias and its gradient
 	size := ref.Len(shape)
 	images, bias := ax.Rows(0, size).Reshape(shape...), k.put(y[:9], channels...)
 	sum := k.dst(shape...)
 	device.Mul(sum, images, bias)
-	k.exact("Mul by channels", sum, func() []float64 {
+	k.exactBy("Mul by channels", sum, func() []float64 {
 		b, want := ref.Spread(shape, channels, y[:9]), make([]float64, size)
 		for i := range want {
 			want[i] = x[i] * b[i]

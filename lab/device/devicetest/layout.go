@@ -22,16 +22,16 @@ func layout() []scenario {
 func copies(k *kit) {
 	for _, n := range []int{0, 1, 7, 257, 4099} {
 		x := append(k.normals(n, 1), k.extremes()...)
-		k.exact("copy", k.put(x, len(x)), func() []float64 { return x })
+		k.exact("copy", k.put(x, len(x)), x)
 		c := k.put(x, 1, len(x)).Clone()
-		k.exact("Clone", c, func() []float64 { return x })
+		k.exact("Clone", c, x)
 		c.SetFloats(repeated(2, len(x)))
-		k.exact("Set again", c, func() []float64 { return repeated(2, len(x)) })
+		k.exact("Set again", c, repeated(2, len(x)))
 	}
 	scalar := k.put([]float64{3})
-	k.exact("rank 0", scalar, func() []float64 { return []float64{3} })
+	k.exact("rank 0", scalar, []float64{3})
 	i := k.ints([]int32{math.MaxInt32, math.MinInt32, 0, -1}, 2, 2)
-	k.exact("int32", i, func() []float64 { return []float64{math.MaxInt32, math.MinInt32, 0, -1} })
+	k.exact("int32", i, []float64{math.MaxInt32, math.MinInt32, 0, -1})
 }
 
 // convert rounds to nearest, ties to even, and overflows to infinity.
@@ -45,7 +45,7 @@ func convert(k *kit) {
 	for _, to := range floats {
 		dst := k.place(to, []int{len(x)})
 		device.Convert(dst, src)
-		k.exact("to "+to.String(), dst, func() []float64 {
+		k.exactBy("to "+to.String(), dst, func() []float64 {
 			want := make([]float64, len(x))
 			for i, v := range x {
 				if want[i] = v; to == device.Float32 {
@@ -57,7 +57,7 @@ func convert(k *kit) {
 	}
 	i := k.place(device.Int32, []int{3})
 	device.Convert(i, k.ints([]int32{1, -2, math.MaxInt32}, 3))
-	k.exact("int32 to int32", i, func() []float64 { return []float64{1, -2, math.MaxInt32} })
+	k.exact("int32 to int32", i, []float64{1, -2, math.MaxInt32})
 }
 
 func pasteCut(k *kit) {
@@ -72,10 +72,10 @@ func pasteCut(k *kit) {
 			what := fmt.Sprintf("%v, %d to %d of axis %d", shape, at, at+n, axis)
 			small := k.dst(part...)
 			device.Cut(small, k.put(x, shape...), axis, at)
-			k.exact("Cut "+what, small, func() []float64 { return want })
+			k.exact("Cut "+what, small, want)
 			big := k.dst(shape...)
 			device.Paste(big, k.put(want, part...), axis, at)
-			k.exact("Paste "+what, big, func() []float64 {
+			k.exactBy("Paste "+what, big, func() []float64 {
 				all := repeated(math.Trunc(sentinel), len(x))
 				ref.EachPart(shape, axis, at, n, func(b, s int) { all[b] = want[s] })
 				return all
@@ -100,7 +100,7 @@ func gatherScatter(k *kit) {
 			dst, at = dst.Clone(), at.Clone()
 		}
 		device.Gather(dst, at, ai)
-		k.exact("Gather "+what, dst, func() []float64 {
+		k.exactBy("Gather "+what, dst, func() []float64 {
 			var want []float64
 			for _, i := range index {
 				want = append(want, table[int(i)*d:int(i+1)*d]...)
@@ -108,7 +108,7 @@ func gatherScatter(k *kit) {
 			return want
 		})
 		device.Scatter(at, k.put(x, n, d), ai)
-		k.exact("Scatter "+what, at, func() []float64 {
+		k.exactBy("Scatter "+what, at, func() []float64 {
 			want := append([]float64(nil), table...)
 			for r, i := range index {
 				for c := range d {
@@ -126,9 +126,9 @@ func views(k *kit) {
 	a := k.put(x, 7, 33, 3)
 	v := a.Rows(2, 5).Reshape(-1, 9).Rows(1, 10).Reshape(3, 27)
 	lo := 2*99 + 9
-	k.exact("view", v, func() []float64 { return x[lo : lo+81] })
+	k.exact("view", v, x[lo:lo+81])
 	device.Map(v, v, device.Neg, 0)
-	k.exact("viewed", a, func() []float64 {
+	k.exactBy("viewed", a, func() []float64 {
 		want := append([]float64(nil), x...)
 		for i := lo; i < lo+81; i++ {
 			want[i] = -want[i]
@@ -139,5 +139,5 @@ func views(k *kit) {
 	device.Reduce(dst, a.Rows(6, 7).Reshape(3, 33), device.Sum)
 	k.near("sums of views", dst, k.sumsOf(33),
 		func() ref.Result { return ref.Reduce([]int{3, 1}, []int{3, 33}, x[6*99:], device.Sum) })
-	k.exact("Rows of none", a.Rows(7, 7), func() []float64 { return nil })
+	k.exact("Rows of none", a.Rows(7, 7), nil)
 }

@@ -149,22 +149,17 @@ func outOfMemory(t *testing.T, d *device.Device) {
 		device.Fill(a, 1) // nothing happens
 		b := d.Zeros(device.Float32, 3)
 		device.Add(b, b, b)
-		if _, err := b.Get32(); !errors.Is(err, device.ErrMemory) {
-			t.Errorf("Get after a failed New: %v: must be ErrMemory", err)
-		}
+		_, err := b.Get32()
+		is(t, "Get after a failed New", err, device.ErrMemory)
 		a.Free()
 		b.Free()
-		if err := d.Sync(); !errors.Is(err, device.ErrMemory) {
-			t.Errorf("Sync: %v", err)
-		}
+		is(t, "Sync", d.Sync(), device.ErrMemory)
 		if err := d.Recover(); !errors.Is(err, device.ErrMemory) || d.Err() != nil {
 			t.Errorf("Recover: %v, then %v", err, d.Err())
 		}
 	}
 	a := d.New(device.Float64, 1<<44)
-	if err := d.Recover(); !errors.Is(err, device.ErrMemory) {
-		t.Errorf("Recover: %v", err)
-	}
+	is(t, "Recover", d.Recover(), device.ErrMemory)
 	panics(t, "no memory", func() { device.Fill(a, 1) })
 	panics(t, "no memory", func() { device.Fill(a.Rows(0, 3), 1) })
 	a.Free()
@@ -193,6 +188,14 @@ func leak(t *testing.T, d *device.Device) {
 	}
 	panics(t, "after Free", a.Free)
 	panics(t, "closed", func() { d.New(device.Float32, 1) })
+}
+
+// is demands an error.
+func is(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v: must be %v", what, err, want)
+	}
 }
 
 // panics demands a panic whose message has some words.

@@ -119,7 +119,7 @@ func (k *kit) bend(shape, small []int, parts int, f device.Unary, p float64, x [
 	what := fmt.Sprintf("Affine %v by %v, function %d, parts %d", shape, small, f, parts)
 	y, ax, ady := k.dst(shape...), k.put(x, shape...), k.put(dy, shape...)
 	a.Apply(y, ax)
-	k.near(what, y, 8, func() ref.Result { return value })
+	k.nearTo(what, y, 8, value)
 	ay := k.put(k.rounded(mapped(f, z, p).Value), shape...)
 	dz, sum, along := k.dst(shape...), k.dst(small...), k.dst(small...)
 	a.VJP(dz, sum, along, ax, ay, ady)
@@ -137,14 +137,13 @@ func (k *kit) bend(shape, small []int, parts int, f device.Unary, p float64, x [
 	a.VJP(ady, sum, nil, ax, ay, ady)
 	k.near(what+", VJP in place", ady, 12, slopes)
 	a.Apply(ax, ax)
-	k.near(what+" in place", ax, 8, func() ref.Result { return value })
+	k.nearTo(what+" in place", ax, 8, value)
 }
 
 // summed is Σ r·by over the axes where to has size 1, whose terms have the size r.Scale·size.
 func summed(to, shape []int, r ref.Result, by, size []float64) ref.Result {
 	sums, out := make([]ref.Sum, ref.Len(to)), ref.NewResult(ref.Len(to))
-	ref.Each(shape, func(flat int, index []int) {
-		at := ref.At(to, index)
+	ref.Each(shape, to, func(flat, at int) {
 		sums[at].AddProduct(r.Value[flat], by[flat])
 		out.Scale[at] += r.Scale[flat] * size[flat]
 	})
@@ -172,8 +171,7 @@ func moments(k *kit) {
 		mean := ref.Reduce(small, shape, x, device.Mean)
 		variance, rstd := ref.NewResult(m), ref.NewResult(m)
 		sums := make([]ref.Sum, m)
-		ref.Each(shape, func(flat int, index []int) {
-			at := ref.At(small, index)
+		ref.Each(shape, small, func(flat, at int) {
 			d := x[flat] - mean.Value[at]
 			sums[at].AddProduct(d, d)
 		})
@@ -189,9 +187,9 @@ func moments(k *kit) {
 		what := fmt.Sprintf("Moments %v to %v", shape, small)
 		am, av, ar := k.dst(small...), k.dst(small...), k.dst(small...)
 		device.Moments(am, av, ar, k.put(x, shape...), eps, lost)
-		k.near(what+", mean", am, k.sumsOf(count), func() ref.Result { return mean })
-		k.near(what+", variance", av, 2+k.sumsOf(count), func() ref.Result { return variance })
-		k.near(what+", rstd", ar, 4+k.sumsOf(count), func() ref.Result { return rstd })
+		k.nearTo(what+", mean", am, k.sumsOf(count), mean)
+		k.nearTo(what+", variance", av, 2+k.sumsOf(count), variance)
+		k.nearTo(what+", rstd", ar, 4+k.sumsOf(count), rstd)
 	}
 }
 
@@ -221,8 +219,7 @@ func momentsVJP(k *kit) {
 		}
 		want := func() ref.Result {
 			r := ref.NewResult(n)
-			ref.Each(shape, func(flat int, index []int) {
-				at := ref.At(small, index)
+			ref.Each(shape, small, func(flat, at int) {
 				mean, rstd, scale, sum, along, more := v[0][at], v[1][at], v[2][at], v[3][at], v[4][at], v[5][at]
 				by := rstd * rstd * along / float64(max(1, count-lost))
 				sum /= float64(max(1, count))

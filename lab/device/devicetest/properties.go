@@ -7,7 +7,6 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device"
-	"coupling/lab/device/devicetest/internal/ref"
 	"coupling/lab/must"
 )
 
@@ -109,14 +108,7 @@ func windowProperty(k *kit, d draw) {
 func resampleProperty(k *kit, d draw) {
 	x := k.images(d(0, 2), d(1, 3), d(1, 20), d(1, 20))
 	oh, ow := d(0, 40), d(0, 40)
-	switch d(0, 2) {
-	case 0:
-		k.resampled("Nearest", ref.Nearest, true, x, oh, ow, device.Nearest, device.NearestVJP)
-	case 1:
-		k.interpolated(false, x, oh, ow)
-	case 2:
-		k.interpolated(true, x, oh, ow)
-	}
+	resamplers[d(0, 2)].try(k, x, oh, ow)
 }
 
 func transportProperty(k *kit, d draw) {

@@ -35,7 +35,7 @@ func (k *kit) draws(of func([4]uint32) [4]float32, shifts, scales [3]float64,
 			_, at, _ := s.State()
 			dst := k.dst(n)
 			draw(s, dst, shift, scale)
-			k.exact(fmt.Sprintf("%d from seed %x", n, seed), dst,
+			k.exactBy(fmt.Sprintf("%d from seed %x", n, seed), dst,
 				func() []float64 { return drawn(seed, at, n, of, shift, scale) })
 		}
 		s.Free()
@@ -86,7 +86,7 @@ func stream(k *kit) {
 		s.Seek(seed, at)
 		dst := k.dst(37)
 		s.Uniform(dst, 0, 1)
-		k.exact(fmt.Sprintf("from %d", at), dst, func() []float64 { return drawn(seed, at, 37, philoxUniform, 0, 1) })
+		k.exactBy(fmt.Sprintf("from %d", at), dst, func() []float64 { return drawn(seed, at, 37, philoxUniform, 0, 1) })
 		if _, got, _ := s.State(); got != at+10 {
 			k.Errorf("37 numbers from %d end at %d: must be %d", at, got, at+10)
 		}
@@ -97,5 +97,5 @@ func stream(k *kit) {
 	s.Seek(seed, 10)
 	s.Normal(part, 0, 1)
 	all, _ := k.take("long", long)
-	k.exact("a part", part, func() []float64 { return all[40:80] })
+	k.exact("a part", part, all[40:80])
 }

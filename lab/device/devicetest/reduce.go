@@ -35,6 +35,13 @@ func (k *kit) reduced(to, shape []int, f device.Reduction) {
 		func() ref.Result { return ref.Reduce(to, shape, x, f) })
 }
 
+// allReduced is reduced by every function.
+func (k *kit) allReduced(to, shape []int) {
+	for f := range reductionNames {
+		k.reduced(to, shape, device.Reduction(f))
+	}
+}
+
 // reduce reduces every subset of axes.
 func reduce(k *kit) {
 	for rank := range 7 {
@@ -48,17 +55,14 @@ func reduce(k *kit) {
 			}
 		}
 	}
-	for f := range reductionNames {
-		for _, n := range []int{1, 7, 33, 129, 1025, 4099} {
-			k.reduced([]int{3, 1}, []int{3, n}, device.Reduction(f))
-			k.reduced([]int{1, 3}, []int{n, 3}, device.Reduction(f))
-			k.reduced([]int{1, 5, 1, 1}, []int{2, 5, 3, n}, device.Reduction(f))
-			k.reduced([]int{2, 5, 1, 1}, []int{2, 5, 3, n}, device.Reduction(f))
-		}
-		for _, s := range [][2][]int{{{3, 1}, {3, 0}}, {{1, 3}, {0, 3}}, {{1}, {0}}, {{0, 1}, {0, 4}},
-			{{0, 1}, {0, 0}}} {
-			k.reduced(s[0], s[1], device.Reduction(f))
-		}
+	for _, n := range []int{1, 7, 33, 129, 1025, 4099} {
+		k.allReduced([]int{3, 1}, []int{3, n})
+		k.allReduced([]int{1, 3}, []int{n, 3})
+		k.allReduced([]int{1, 5, 1, 1}, []int{2, 5, 3, n})
+		k.allReduced([]int{2, 5, 1, 1}, []int{2, 5, 3, n})
+	}
+	for _, s := range [][2][]int{{{3, 1}, {3, 0}}, {{1, 3}, {0, 3}}, {{1}, {0}}, {{0, 1}, {0, 4}}, {{0, 1}, {0, 0}}} {
+		k.allReduced(s[0], s[1])
 	}
 }
 
@@ -95,7 +99,10 @@ func reduceExtremes(k *kit) {
 		dst := k.dst(to...)
 		device.Reduce(dst, k.put(x, shape...), f)
 		k.near(reductionNames[f], dst, 2*k.sumsOf(n), want)
-		_, turned := ref.Permute(shape, x, []int{1, 0})
+		turned := make([]float64, len(x))
+		for i, v := range x {
+			turned[i%n*len(rows)+i/n] = v
+		}
 		columns := k.dst(1, len(rows))
 		device.Reduce(columns, k.put(turned, n, len(rows)), f)
 		k.near(reductionNames[f]+" of columns", columns, 2*k.sumsOf(n), want)
@@ -124,10 +131,8 @@ func reduceLong(k *kit) {
 			return ref.Result{Value: []float64{v}, Scale: []float64{scale}}
 		})
 	}
-	for f := range reductionNames {
-		k.reduced([]int{3, 1}, []int{3, 20_000}, device.Reduction(f))
-		k.reduced([]int{1, 3}, []int{20_000, 3}, device.Reduction(f))
-	}
+	k.allReduced([]int{3, 1}, []int{3, 20_000})
+	k.allReduced([]int{1, 3}, []int{20_000, 3})
 	column := k.dst(1)
 	device.Reduce(column, a.Reshape(n), device.Sum)
 	k.near("Sum of a vector", column, k.sumsOf(n), func() ref.Result {

@@ -7,33 +7,36 @@ import (
 	"coupling/lab/device/devicetest/internal/ref"
 )
 
-func resamplings() []scenario {
-	return []scenario{
-		{"Nearest", func(k *kit) {
-			k.resample(func(x ref.Images, oh, ow int) {
-				k.resampled("Nearest", ref.Nearest, true, x, oh, ow, device.Nearest, device.NearestVJP)
-			})
-		}},
-		{"Bilinear", func(k *kit) {
-			k.resample(func(x ref.Images, oh, ow int) { k.interpolated(false, x, oh, ow) })
-		}},
-		{"Bilinear aligned", func(k *kit) {
-			k.resample(func(x ref.Images, oh, ow int) { k.interpolated(true, x, oh, ow) })
-		}},
+// resamplers are the ways to resample, each with its transpose.
+var resamplers = [...]struct {
+	name string
+	try  func(k *kit, x ref.Images, oh, ow int)
+}{
+	{"Nearest", func(k *kit, x ref.Images, oh, ow int) {
+		k.resampled("Nearest", ref.Nearest, true, x, oh, ow, device.Nearest, device.NearestVJP)
+	}},
+	{"Bilinear", func(k *kit, x ref.Images, oh, ow int) { k.interpolated(false, x, oh, ow) }},
+	{"Bilinear aligned", func(k *kit, x ref.Images, oh, ow int) { k.interpolated(true, x, oh, ow) }},
+}
+
+func resamplings() (all []scenario) {
+	for _, r := range resamplers {
+		all = append(all, scenario{r.name, func(k *kit) { k.resample(r.try) }})
 	}
+	return all
 }
 
 // resample goes up, down, both, and by ratios that are not whole.
-func (k *kit) resample(try func(x ref.Images, oh, ow int)) {
+func (k *kit) resample(try func(k *kit, x ref.Images, oh, ow int)) {
 	for _, z := range [][4]int{
 		{8, 8, 16, 16}, {4, 4, 4, 4}, {16, 16, 8, 8}, {7, 5, 14, 15}, {7, 5, 3, 2}, {3, 9, 5, 4}, {1, 1, 6, 7},
 		{6, 7, 1, 1},
 		{1, 4, 3, 2}, {31, 33, 17, 67}, {2, 2, 33, 3}, {3, 3, 0, 5},
 	} {
-		try(k.images(2, 3, z[0], z[1]), z[2], z[3])
+		try(k, k.images(2, 3, z[0], z[1]), z[2], z[3])
 	}
 	for range 8 {
-		try(k.images(2, 3, k.size(1, 17), k.size(1, 17)), k.size(1, 17), k.size(1, 17))
+		try(k, k.images(2, 3, k.size(1, 17), k.size(1, 17)), k.size(1, 17), k.size(1, 17))
 	}
 }
 
@@ -53,7 +56,7 @@ func (k *kit) resampled(name string, s ref.Sampler, copies bool, x ref.Images, o
 	y, ax := k.dst(x.N, x.C, oh, ow), k.put(x.Data, x.Shape()...)
 	forward(y, ax)
 	if copies {
-		k.exact(what, y, func() []float64 { return ref.Resample(s, x, oh, ow).Value })
+		k.exactBy(what, y, func() []float64 { return ref.Resample(s, x, oh, ow).Value })
 	} else {
 		k.near(what, y, 8, func() ref.Result { return ref.Resample(s, x, oh, ow) })
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"coupling/lab/device"
 	"coupling/lab/device/devicetest/internal/ref"
@@ -181,11 +182,11 @@ func (k *kit) adam(a device.Adam, sizes []int, clip float64) {
 	for _, g := range r.g {
 		device.StepAdam(r.update(g, true), t, twice)
 	}
-	r.compare(fmt.Sprintf("%+v", a), 2, 16, a.Decay,
+	r.compare(fmt.Sprintf("%+v", a), 16, a.Decay,
 		func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
 			return ref.Adam(w, len(r.g), grad, a)
 		})
-	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, func() []float64 { return []float64{float64(len(r.g))} })
+	k.exact(fmt.Sprintf("%+v, %v, t", a, sizes), t, []float64{float64(len(r.g))})
 }
 
 func sgd(k *kit) {
@@ -202,7 +203,7 @@ func sgd(k *kit) {
 			for _, g := range r.g {
 				device.StepSGD(r.update(g, false), twice)
 			}
-			r.compare(fmt.Sprintf("%+v", c), 1, 8, c.Decay,
+			r.compare(fmt.Sprintf("%+v", c), 8, c.Decay,
 				func(w float64, grad func(int) float64) ([]float64, []float64, float64) {
 					return ref.SGD(w, len(r.g), grad, c)
 				})
@@ -256,7 +257,7 @@ func (r *stepping) update(g []float64, second bool) device.Update {
 
 // compare follows each element: follow gives w after each step, the moments at the end and the size of w's terms; c is
 // the roundings of w.
-func (r *stepping) compare(what string, moments int, c, decay float64,
+func (r *stepping) compare(what string, c, decay float64,
 	follow func(w float64, grad func(int) float64) (w2, moments []float64, scale float64)) {
 	steps := len(r.g)
 	factors := make([]float64, steps)
@@ -266,40 +267,36 @@ func (r *stepping) compare(what string, moments int, c, decay float64,
 			factors[s] = min(1, r.clip/(norm+1e-6))
 		}
 	}
-	element := func(part, from, size int) func() ref.Result {
-		return func() ref.Result {
-			res := ref.NewResult(size)
+	at := 0
+	for i, size := range r.sizes {
+		from := at
+		all := sync.OnceValue(func() (of [4]ref.Result) { // w, m, v and the average
+			for k := range of {
+				of[k] = ref.NewResult(size)
+			}
 			for j := range size {
 				grad := func(t int) float64 { return factors[t-1] * r.g[t-1][from+j] }
-				path, m, scale := follow(r.w[from+j], grad)
+				path, moments, scale := follow(r.w[from+j], grad)
 				mean, top := r.w[from+j], 0.0
 				for s, w := range path {
 					mean = r.decay*mean + (1-r.decay)*w
 					// the largest gradient bounds the sum that a moment is
 					top = max(top, math.Abs(grad(s+1))+decay*scale)
 				}
-				switch part {
-				case 0:
-					res.Value[j], res.Scale[j] = path[steps-1], scale
-				case 1, 2:
-					res.Value[j], res.Scale[j] = m[part-1], float64(steps)*math.Pow(top, float64(part))
-				default:
-					res.Value[j], res.Scale[j] = mean, scale
+				of[0].Value[j], of[0].Scale[j] = path[steps-1], scale
+				of[3].Value[j], of[3].Scale[j] = mean, scale
+				for k, v := range moments {
+					of[1+k].Value[j], of[1+k].Scale[j] = v, float64(steps)*math.Pow(top, float64(1+k))
 				}
 			}
-			return res
-		}
-	}
-	at := 0
-	for i, size := range r.sizes {
-		what := fmt.Sprintf("%s, %d of %v, clip %v", what, i, r.sizes, r.clip)
-		r.near(what+", w", r.to.W[i], c, element(0, at, size))
-		r.near(what+", m", r.to.M[i], 8, element(1, at, size))
-		if moments > 1 {
-			r.near(what+", v", r.to.V[i], 8, element(2, at, size))
-		}
-		if len(r.to.Average) > 0 {
-			r.near(what+", average", r.to.Average[i], c+4, element(3, at, size))
+			return of
+		})
+		for k, moved := range [...][]*device.Array{r.to.W, r.to.M, r.to.V, r.to.Average} {
+			if len(moved) > 0 {
+				what := fmt.Sprintf("%s, %d of %v, clip %v, %s", what, i, r.sizes, r.clip,
+					[...]string{"w", "m", "v", "average"}[k])
+				r.near(what, moved[i], [...]float64{c, 8, 8, c + 4}[k], func() ref.Result { return all()[k] })
+			}
 		}
 		at += size
 	}

@@ -72,8 +72,13 @@ func halfSteps(k *kit) {
 // halfStep solves batch problems, or one without a batch axis.
 func (k *kit) halfStep(batch, n, m int, inv float64, none bool) {
 	count := max(1, batch)
+	k.halfStepFrom(batch, n, m, inv, k.weights(count*m, none), k.weights(count*n, none))
+}
+
+// halfStepFrom is halfStep from given logarithms of weights.
+func (k *kit) halfStepFrom(batch, n, m int, inv float64, h, g []float64) {
+	count := max(1, batch)
 	c := k.uniforms(count*n*m, 0, 2)
-	h, g := k.weights(count*m, none), k.weights(count*n, none)
 	shape := func(batch int, sizes ...int) []int {
 		if batch == 0 {
 			return sizes
@@ -109,16 +114,7 @@ func wideCosts(k *kit) {
 	for _, inv := range []float64{1, 1e3, 1e6} {
 		for _, shift := range []float64{0, -1e4, 1e4} {
 			const n, m = 33, 129
-			c, h := k.uniforms(n*m, 0, 1), k.uniforms(m, shift, shift+5)
-			out, ac := k.dst(n), k.put(c, n, m)
-			device.LSERows(out, ac, k.put(h, m), inv)
-			p := &ref.Plan{N: n, M: m, Costs: c, H: h, Inv: inv}
-			k.near(fmt.Sprintf("LSERows, inv = %v, h about %v", inv, shift), out, exponents(m), p.LSE)
-			g := k.uniforms(n, shift, shift+5)
-			out = k.dst(m)
-			device.LSECols(out, ac, k.put(g, n), inv)
-			k.near(fmt.Sprintf("LSECols, inv = %v, g about %v", inv, shift), out, exponents(n),
-				(&ref.Plan{N: n, M: m, Costs: c, U: g, Inv: inv}).Flip().LSE)
+			k.halfStepFrom(0, n, m, inv, k.uniforms(m, shift, shift+5), k.uniforms(n, shift, shift+5))
 		}
 	}
 }
@@ -156,7 +152,7 @@ func anneals(k *kit) {
 		}
 		for at, a := range []*device.Array{f, g, lastF, lastG} {
 			what := fmt.Sprintf("%s of %d×%d×%d", [...]string{"f", "g", "lastF", "lastG"}[at], batch, n, m)
-			k.near(what, a, exponents(max(n, m)), func() ref.Result { return want[at] })
+			k.nearTo(what, a, exponents(max(n, m)), want[at])
 		}
 	}
 }

@@ -49,14 +49,15 @@ func main() {
 
 func run(ctx context.Context, args []string) (int, error) {
 	flags := flag.NewFlagSet("gpucheck", flag.ContinueOnError)
-	name := flags.String("device", "cuda:0", "the GPU, as device.Open names it")
-	root := flags.String("root", ".", "the top of the repository, for the tests' data")
-	bin := flags.String("bin", "", "folder of the test binaries; empty: where gpucheck lies")
-	out := flags.String("out", ".", "folder for the report")
+	var c check
+	flags.StringVar(&c.device, "device", "cuda:0", "the GPU, as device.Open names it")
+	flags.StringVar(&c.root, "root", ".", "the top of the repository, for the tests' data")
+	flags.StringVar(&c.bin, "bin", "", "folder of the test binaries; empty: where gpucheck lies")
+	flags.StringVar(&c.out, "out", ".", "folder for the report")
 	only := flags.String("suites", "", "comma-separated names of suites; empty: all")
-	benchOnly := flags.Bool("benchonly", false, "only benchmarks, where tests have a report of their own")
-	benchTime := flags.String("benchtime", "1s", "time for each benchmark; 0 for none")
-	short := flags.Bool("short", false, "only what the tests do when they are short, as on the emulator")
+	flags.BoolVar(&c.benchOnly, "benchonly", false, "only benchmarks, where tests have a report of their own")
+	flags.StringVar(&c.benchTime, "benchtime", "1s", "time for each benchmark; 0 for none")
+	flags.BoolVar(&c.short, "short", false, "only what the tests do when they are short, as on the emulator")
 	budget := flags.Duration("budget", 0,
 		"time for everything, after which what is left is reported as not run; 0 is no limit")
 	if err := flags.Parse(args); err != nil {
@@ -67,14 +68,14 @@ func run(ctx context.Context, args []string) (int, error) {
 		defer cancel()
 		ctx = limited
 	}
-	if *bin == "" {
+	if c.bin == "" {
 		self, err := os.Executable()
 		if err != nil {
 			return 1, err
 		}
-		*bin = filepath.Dir(self)
+		c.bin = filepath.Dir(self)
 	}
-	about, err := describe(*name)
+	about, err := describe(c.device)
 	if errors.Is(err, device.ErrNoDevice) {
 		return 2, fmt.Errorf("this check needs a GPU: %w", err)
 	}
@@ -82,16 +83,7 @@ func run(ctx context.Context, args []string) (int, error) {
 		return 1, err
 	}
 	if about.Kind != "cuda" {
-		return 2, fmt.Errorf("this check needs a GPU: -device = %s is a %s: must be cuda:N", *name, about.Kind)
-	}
-	c := check{
-		root:      *root,
-		bin:       *bin,
-		device:    *name,
-		benchOnly: *benchOnly,
-		benchTime: *benchTime,
-		out:       *out,
-		short:     *short,
+		return 2, fmt.Errorf("this check needs a GPU: -device = %s is a %s: must be cuda:N", c.device, about.Kind)
 	}
 	c.report = Report{Date: time.Now().UTC(), Device: about, Warnings: warnings(about)}
 	for _, w := range c.report.Warnings {
@@ -105,7 +97,7 @@ func run(ctx context.Context, args []string) (int, error) {
 	if err := c.all(ctx); err != nil {
 		return 1, err
 	}
-	fmt.Fprintf(os.Stdout, "report: %s.json and .md\n", filepath.Join(*out, c.report.name()))
+	fmt.Fprintf(os.Stdout, "report: %s.json and .md\n", filepath.Join(c.out, c.report.name()))
 	if n := c.report.failed(); n > 0 {
 		return 1, fmt.Errorf("%d failed", n)
 	}

@@ -19,7 +19,7 @@ type CellError struct {
 	Output string // what the cell wrote to stderr
 }
 
-// Error is the text that the cell wrote, which GoNB mostly ends with Value itself.
+// Error returns the text that the cell wrote, which GoNB mostly ends with Value itself.
 func (e *CellError) Error() string {
 	text := e.Output
 	if !strings.Contains(text, e.Value) {

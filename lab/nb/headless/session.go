@@ -41,7 +41,7 @@ type Session struct {
 	cancel         context.CancelCauseFunc
 }
 
-// Options say how the kernel is run.
+// Options are the settings of a kernel.
 type Options struct {
 	Dir string   // working directory; "" is notebooks/ of the checkout
 	Env []string // beside the process's own

@@ -37,12 +37,12 @@ type Cell struct {
 // output_type is stream, display_data, execute_result or error.
 type Output map[string]any
 
-// Stream is text on stdout or stderr.
+// Stream returns the output of text on stdout or stderr.
 func Stream(name, text string) Output {
 	return Output{"output_type": "stream", "name": name, "text": text}
 }
 
-// Display is a bundle of MIME types.
+// Display returns the output of a bundle of MIME types.
 func Display(data, metadata map[string]any) Output {
 	if metadata == nil {
 		metadata = map[string]any{}

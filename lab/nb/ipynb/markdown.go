@@ -61,7 +61,7 @@ func FromMarkdown(md string) (*Notebook, error) {
 	return &Notebook{m.cells}, nil
 }
 
-// Markdown is the text and code of the notebook, without output, as [FromMarkdown] reads it.
+// Markdown returns the text and code of the notebook, without output, as [FromMarkdown] reads it.
 func (nb *Notebook) Markdown() string { return nb.markdown(func(Cell, string) string { return "" }) }
 
 // markdown adds the result of shown after each cell of code.

@@ -111,7 +111,7 @@ func openBrowser(t *testing.T, source string) *browser {
 	}
 	b := &browser{T: t, path: place(t, c, source)}
 	log := &strings.Builder{}
-	b.server, err = Start(t.Context(), c, Options{Notebook: b.path, Output: log,
+	b.server, err = Start(t.Context(), c, Options{IP: "127.0.0.1", Notebook: b.path, Output: log,
 		Env: []string{"COUPLING_STORE=" + t.TempDir(), "COUPLING_PRESET=" + preset(), "GOPROXY=off"}})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, log)

@@ -5,7 +5,6 @@ package jupyter
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -58,7 +57,7 @@ func Find(ctx context.Context) (Installation, error) {
 	return Installation{}, fmt.Errorf("jupyter: %w", ErrAbsent)
 }
 
-// Page is the address, below the server's, of a notebook.
+// Page returns the address, below the server's, of a notebook.
 func (i Installation) Page(notebook string) string {
 	if i.Lab {
 		return "/lab/tree/" + filepath.ToSlash(notebook)
@@ -74,9 +73,9 @@ func (i Installation) app() string {
 	return "--ServerApp"
 }
 
-// Options say how the server is started.
+// Options are the settings of a server.
 type Options struct {
-	IP       string // to listen on; "" is 127.0.0.1
+	IP       string // to listen on
 	Port     int    // 0: a free one
 	Notebook string // to open, relative to the checkout
 	Browser  bool   // have Jupyter open it in the user's browser
@@ -92,7 +91,7 @@ type Server struct {
 	*child.Child
 }
 
-// URL is the address of the notebook with the token.
+// URL returns the address of the notebook with the token.
 func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
 
 // Start starts Jupyter in the checkout, whose kernel must be installed, and waits until it answers.
@@ -103,7 +102,6 @@ func (s *Server) URL() string { return s.Base + s.page + "?token=" + s.Token }
 func Start(ctx context.Context, c kernel.Checkout, o Options) (s *Server, err error) {
 	defer lab.End(&err)
 	have := lab.Must(Find(ctx))
-	o.IP = cmp.Or(o.IP, "127.0.0.1")
 	if o.Port == 0 {
 		o.Port = freePort(o.IP)
 	}

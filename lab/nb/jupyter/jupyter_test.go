@@ -44,7 +44,7 @@ func TestStart(t *testing.T) {
 		}
 	}()
 	log := &strings.Builder{}
-	if _, err := Start(t.Context(), c, Options{Port: taken, Output: log}); err == nil ||
+	if _, err := Start(t.Context(), c, Options{IP: "127.0.0.1", Port: taken, Output: log}); err == nil ||
 		!strings.Contains(err.Error(), "ended at once") {
 		t.Errorf("on a port that is taken: %v\n%s", err, log)
 	}

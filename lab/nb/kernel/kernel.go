@@ -51,34 +51,26 @@ func Find(dir string) (Checkout, error) {
 	return Checkout{root}, nil
 }
 
-// Path is that of a file of the checkout.
+// Path returns the path of a file of the checkout.
 func (c Checkout) Path(names ...string) string {
 	return filepath.Join(append([]string{c.Root}, names...)...)
 }
 
-// Bin is the folder of built tools.
+// Bin returns the folder of built tools.
 func (c Checkout) Bin() string { return c.Path("bin") }
 
-// Command is the command line that runs the command there.
-func (c Checkout) Command() string {
-	if _, err := os.Stat(filepath.Join(c.Bin(), "coupling")); err != nil {
-		return "go tool coupling" // a module of the user's own
-	}
-	return "bin/coupling"
-}
-
-// GoNB is the kernel's program.
+// GoNB returns the path of the kernel's program.
 func (c Checkout) GoNB() string { return filepath.Join(c.Bin(), "gonb") }
 
-// Jupyter is the folder of all that Jupyter keeps for this checkout.
+// Jupyter returns the folder of all that Jupyter keeps for this checkout.
 func (c Checkout) Jupyter() string { return c.Path(".coupling", "jupyter") }
 
-// Spec is the file that describes the kernel to Jupyter.
+// Spec returns the file that describes the kernel to Jupyter.
 func (c Checkout) Spec() string {
 	return filepath.Join(c.Jupyter(), "data", "kernels", Name, "kernel.json")
 }
 
-// Env is what a process needs in its environment, beside the usual, to find the
+// Env returns what a process needs in its environment, beside the usual, to find the
 // tools and to have Jupyter keep its files in the checkout.
 func (c Checkout) Env() []string {
 	return []string{
@@ -106,7 +98,7 @@ func goFlags(ctx context.Context, dir string) string {
 	return strings.Join(append(keep, "-ldflags=-w"), " ")
 }
 
-// Arguments are those of GoNB beside the connection file: packages of the
+// Arguments returns those of GoNB beside the connection file: packages of the
 // checkout are importable from cells, and errors are text, which every front end and nbconvert show.
 func (c Checkout) Arguments() []string { return []string{"-raw_error", "-go_work=" + c.Root} }
 
@@ -194,7 +186,7 @@ func (c Checkout) mark() []byte {
 	return append([]byte(`"coupling": `), root...)
 }
 
-// UserData is the folder where the user's Jupyter looks for kernels; see "Common
+// UserData returns the folder where the user's Jupyter looks for kernels; see "Common
 // directories" in the manual of Jupyter.
 func UserData() (string, error) {
 	if dir := os.Getenv("JUPYTER_DATA_DIR"); dir != "" {

@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"math/rand/v2"
 	"strconv"
 
 	"coupling/lab/device"
@@ -29,25 +28,16 @@ func (s style) refine(in []int, features, outBlocks int) *refine {
 	return r
 }
 
-// parts is all layers, in order, with their names.
-func (r *refine) parts(do func(name string, l nn.Layer)) {
+// parts is all layers, in order, with their names after that of the block.
+func (r *refine) parts(block string, do func(name string, l nn.Layer)) {
 	for i, l := range r.adapt {
-		do("adapt"+strconv.Itoa(i), l)
+		do(block+"adapt"+strconv.Itoa(i), l)
 	}
 	for i, l := range r.merge {
-		do("merge"+strconv.Itoa(i), l)
+		do(block+"merge"+strconv.Itoa(i), l)
 	}
-	do("chain", r.chain)
-	do("out", r.out)
-}
-
-func (r *refine) init(name string, dev *device.Device, t device.DType, rng *rand.Rand) {
-	r.parts(func(part string, l nn.Layer) { nn.InitChild(name+"."+part, l, dev, t, rng) })
-}
-
-func (r *refine) params() (params []*nn.Param) {
-	r.parts(func(_ string, l nn.Layer) { params = append(params, l.Params()...) })
-	return params
+	do(block+"chain", r.chain)
+	do(block+"out", r.out)
 }
 
 // forward takes inputs of any sizes and returns an output of the size of the first.

@@ -34,28 +34,27 @@ func (s style) refineNet(channels, features int) *RefineNet {
 	}
 }
 
-// Init initialises all parts.
-func (r *RefineNet) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
-	nn.InitChild("begin", r.begin, dev, t, rng)
+// parts is all layers, in order, with their names.
+func (r *RefineNet) parts(do func(name string, l nn.Layer)) {
+	do("begin", r.begin)
 	for i, s := range r.stages {
-		nn.InitChild("stage"+strconv.Itoa(i+1), s, dev, t, rng)
+		do("stage"+strconv.Itoa(i+1), s)
 	}
 	for i, f := range r.refine {
-		f.init("refine"+strconv.Itoa(i+1), dev, t, rng)
+		f.parts("refine"+strconv.Itoa(i+1)+".", do)
 	}
-	nn.InitChild("end", r.end, dev, t, rng)
+	do("end", r.end)
+}
+
+// Init initialises all parts.
+func (r *RefineNet) Init(dev *device.Device, t device.DType, rng *rand.Rand) {
+	r.parts(func(name string, l nn.Layer) { nn.InitChild(name, l, dev, t, rng) })
 }
 
 // Params returns those of all parts.
-func (r *RefineNet) Params() []*nn.Param {
-	params := r.begin.Params()
-	for _, s := range r.stages {
-		params = append(params, s.Params()...)
-	}
-	for _, f := range r.refine {
-		params = append(params, f.params()...)
-	}
-	return append(params, r.end.Params()...)
+func (r *RefineNet) Params() (params []*nn.Param) {
+	r.parts(func(_ string, l nn.Layer) { params = append(params, l.Params()...) })
+	return params
 }
 
 // Forward goes down and up.

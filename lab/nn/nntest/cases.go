@@ -19,15 +19,28 @@ func Layers() []Case {
 	return all
 }
 
-// fresh returns a function that makes copies of a layer that was not initialised.
-func fresh[L any, P interface {
+// of is a case of a layer that was not initialised: each check gets a copy.
+func of[L any, P interface {
 	*L
 	nn.Layer
-}](l L) func() nn.Layer {
-	return func() nn.Layer {
+}](name string, l L, shape ...int) Case {
+	return made(name, func() nn.Layer {
 		c := l
 		return P(&c)
-	}
+	}, shape...)
+}
+
+// made is a case of a layer that consists of others.
+func made(name string, layer func() nn.Layer, shape ...int) Case {
+	return Case{Name: name, Layer: layer, Shape: shape}
+}
+
+func (c Case) training() Case { c.Training = true; return c }
+func (c Case) mixing() Case   { c.Mixes = true; return c }
+
+func (c Case) looking(classes, width int) Case {
+	c.Classes, c.Width = classes, width
+	return c
 }
 
 // Dominated is a law of weights with one large singular value, for layers with spectral normalisation: power iteration
@@ -41,17 +54,15 @@ func Dominated(rng *rand.Rand, w []float64, shape []int) {
 	}
 }
 
+// spectral is a normalisation whose iteration has converged for Dominated weights.
+func spectral() *nn.Spectral { return &nn.Spectral{Steps: 8} }
+
 func dense() []Case {
 	return []Case{
-		{Name: "Dense", Layer: fresh(nn.Dense{In: 5, Out: 3}), Shape: []int{4, 5}},
-		{Name: "Dense one example", Layer: fresh(nn.Dense{In: 17, Out: 33}), Shape: []int{1, 17}},
-		{Name: "Dense no bias", Layer: fresh(nn.Dense{In: 1, Out: 7, NoBias: true}), Shape: []int{3, 1}},
-		{
-			Name:  "Dense spectral",
-			Mixes: true,
-			Shape: []int{4, 6},
-			Layer: fresh(nn.Dense{In: 6, Out: 5, Weights: Dominated, Spectral: &nn.Spectral{Steps: 8}}),
-		},
+		of("Dense", nn.Dense{In: 5, Out: 3}, 4, 5),
+		of("Dense one example", nn.Dense{In: 17, Out: 33}, 1, 17),
+		of("Dense no bias", nn.Dense{In: 1, Out: 7, NoBias: true}, 3, 1),
+		of("Dense spectral", nn.Dense{In: 6, Out: 5, Weights: Dominated, Spectral: spectral()}, 4, 6).mixing(),
 	}
 }
 
@@ -76,191 +87,117 @@ func name(layer string, w device.Window) string {
 	return fmt.Sprintf("%s kernel %v stride %v pad %v dilation %v", layer, w.Kernel, w.Stride, w.Pad, w.Dilation)
 }
 
-func convolutions() []Case {
-	var all []Case
+func convolutions() (all []Case) {
 	for i, w := range windows() {
-		all = append(all, Case{Name: name("Conv2D", w), Shape: []int{3, 2, 7, 6}, Layer: fresh(nn.Conv2D{
-			In:     2,
-			Out:    3,
-			Window: w,
-			NoBias: i%2 == 1,
-		})}, Case{Name: name("Conv2D narrowing", w), Shape: []int{3, 5, 7, 6}, Layer: fresh(nn.Conv2D{In: 5, Out: 2,
-			Window: w})})
+		all = append(all, of(name("Conv2D", w), nn.Conv2D{In: 2, Out: 3, Window: w, NoBias: i%2 == 1}, 3, 2, 7, 6),
+			of(name("Conv2D narrowing", w), nn.Conv2D{In: 5, Out: 2, Window: w}, 3, 5, 7, 6))
 	}
-	return append(all, Case{Name: "Conv2D of the whole image", Shape: []int{3, 2, 5, 4},
-		Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{5, 4}}})},
-		Case{Name: "Conv2D of ever the same pixel", Shape: []int{3, 2, 1, 1},
-			Layer: fresh(nn.Conv2D{In: 2, Out: 3, Window: device.Window{
-				Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}})}, Case{
-			Name:  "Conv2D spectral",
-			Mixes: true,
-			Shape: []int{2, 2, 5, 4},
-			Layer: fresh(nn.Conv2D{
-				In:       2,
-				Out:      3,
-				Window:   device.SquareWindow(3, 1, 1),
-				Weights:  Dominated,
-				Spectral: &nn.Spectral{Steps: 8},
-			}),
-		})
+	far := device.Window{Kernel: [2]int{3, 3}, Pad: [2]int{4, 4}, Dilation: [2]int{4, 4}}
+	return append(all,
+		of("Conv2D of the whole image",
+			nn.Conv2D{In: 2, Out: 3, Window: device.Window{Kernel: [2]int{5, 4}}}, 3, 2, 5, 4),
+		of("Conv2D of ever the same pixel", nn.Conv2D{In: 2, Out: 3, Window: far}, 3, 2, 1, 1),
+		of("Conv2D spectral", nn.Conv2D{
+			In: 2, Out: 3, Window: device.SquareWindow(3, 1, 1), Weights: Dominated, Spectral: spectral(),
+		}, 2, 2, 5, 4).mixing())
 }
 
-func transposed() []Case {
-	var all []Case
+func transposed() (all []Case) {
 	for i, w := range windows() {
-		shape := []int{3, 2, 4, 3}
-		all = append(all, Case{Name: name("ConvTranspose2D", w), Shape: shape,
-			Layer: fresh(nn.ConvTranspose2D{In: 2, Out: 3, Window: w, NoBias: i%2 == 1})},
-			Case{Name: name("ConvTranspose2D widening", w), Shape: shape,
-				Layer: fresh(nn.ConvTranspose2D{In: 2, Out: 5, Window: w})})
+		all = append(all,
+			of(name("ConvTranspose2D", w), nn.ConvTranspose2D{In: 2, Out: 3, Window: w, NoBias: i%2 == 1}, 3, 2, 4, 3),
+			of(name("ConvTranspose2D widening", w), nn.ConvTranspose2D{In: 2, Out: 5, Window: w}, 3, 2, 4, 3))
 	}
 	return append(all,
-		Case{Name: "ConvTranspose2D of a pixel", Shape: []int{3, 5, 1, 1},
-			Layer: fresh(nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(7, 1, 0)})},
-		Case{Name: "ConvTranspose2D of a padded pixel", Shape: []int{3, 5, 1, 1},
-			Layer: fresh(nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(4, 2, 1)})})
+		of("ConvTranspose2D of a pixel",
+			nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(7, 1, 0)}, 3, 5, 1, 1),
+		of("ConvTranspose2D of a padded pixel",
+			nn.ConvTranspose2D{In: 5, Out: 2, Window: device.SquareWindow(4, 2, 1)}, 3, 5, 1, 1))
 }
 
 func norms() []Case {
-	image, rows := []int{3, 4, 3, 5}, []int{6, 4}
+	image := []int{3, 4, 3, 5}
 	return []Case{
-		{Name: "BatchNorm", Layer: fresh(nn.BatchNorm{Channels: 4}), Shape: image, Training: true, Mixes: true},
-		{Name: "BatchNorm rows", Layer: fresh(nn.BatchNorm{Channels: 4, Batch: true}), Shape: rows, Mixes: true},
-		{
-			Name:  "BatchNorm plain",
-			Layer: fresh(nn.BatchNorm{Channels: 4, Batch: true, NoAffine: true}),
-			Shape: image,
-			Mixes: true,
-		},
-		{Name: "BatchNorm running", Layer: fresh(nn.BatchNorm{Channels: 4}), Shape: image},
-		{Name: "InstanceNormPlus", Shape: image, Layer: fresh(nn.InstanceNormPlus{Channels: 4})},
+		of("BatchNorm", nn.BatchNorm{Channels: 4}, image...).training().mixing(),
+		of("BatchNorm rows", nn.BatchNorm{Channels: 4, Batch: true}, 6, 4).mixing(),
+		of("BatchNorm plain", nn.BatchNorm{Channels: 4, Batch: true, NoAffine: true}, image...).mixing(),
+		of("BatchNorm running", nn.BatchNorm{Channels: 4}, image...),
+		of("InstanceNormPlus", nn.InstanceNormPlus{Channels: 4}, image...),
 	}
 }
 
 func conditional() []Case {
 	image := []int{4, 3, 3, 2}
 	return []Case{
-		{
-			Name:    "InstanceNormPlus conditional",
-			Shape:   image,
-			Classes: 3,
-			Layer:   fresh(nn.InstanceNormPlus{Channels: 3, Classes: 3}),
-		},
-		{
-			Name:     "ConditionalBatchNorm",
-			Shape:    image,
-			Width:    5,
-			Training: true,
-			Mixes:    true,
-			Layer:    fresh(nn.ConditionalBatchNorm{Channels: 3, Width: 5}),
-		},
-		{
-			Name:  "ConditionalBatchNorm running",
-			Shape: image,
-			Width: 5,
-			Layer: fresh(nn.ConditionalBatchNorm{Channels: 3, Width: 5}),
-		},
-		{
-			Name:  "ConditionalBatchNorm spectral",
-			Shape: image,
-			Width: 5,
-			Mixes: true,
-			Layer: fresh(nn.ConditionalBatchNorm{
-				Channels: 3,
-				Width:    5,
-				Batch:    true,
-				Weights:  Dominated,
-				Spectral: &nn.Spectral{Steps: 8},
-			}),
-		},
-		{
-			Name:    "AppendClass",
-			Shape:   []int{5, 3},
-			Classes: 4,
-			Layer:   fresh(nn.AppendClass{Embedding: nn.Embedding{Classes: 4, Width: 2}}),
-		},
-		{
-			Name:    "Conditioned",
-			Shape:   image,
-			Classes: 3,
-			Layer: func() nn.Layer {
-				return &nn.Conditioned{
-					Embedding: nn.Embedding{Classes: 3, Width: 2, Weights: initial.Orthogonal()},
-					Body: nn.Seq(&nn.ConditionalBatchNorm{Channels: 3, Width: 2}, nn.Tanh(),
-						&nn.ConditionalBatchNorm{Channels: 3, Width: 2}),
-				}
-			},
-			Mixes: true,
-		},
+		of("InstanceNormPlus conditional", nn.InstanceNormPlus{Channels: 3, Classes: 3}, image...).looking(3, 0),
+		of("ConditionalBatchNorm", nn.ConditionalBatchNorm{Channels: 3, Width: 5}, image...).
+			looking(0, 5).training().mixing(),
+		of("ConditionalBatchNorm running", nn.ConditionalBatchNorm{Channels: 3, Width: 5}, image...).looking(0, 5),
+		of("ConditionalBatchNorm spectral", nn.ConditionalBatchNorm{
+			Channels: 3, Width: 5, Batch: true, Weights: Dominated, Spectral: spectral(),
+		}, image...).looking(0, 5).mixing(),
+		of("AppendClass", nn.AppendClass{Embedding: nn.Embedding{Classes: 4, Width: 2}}, 5, 3).looking(4, 0),
+		made("Conditioned", func() nn.Layer {
+			return &nn.Conditioned{
+				Embedding: nn.Embedding{Classes: 3, Width: 2, Weights: initial.Orthogonal()},
+				Body: nn.Seq(&nn.ConditionalBatchNorm{Channels: 3, Width: 2}, nn.Tanh(),
+					&nn.ConditionalBatchNorm{Channels: 3, Width: 2}),
+			}
+		}, image...).looking(3, 0).mixing(),
 	}
 }
 
-func elementwise() []Case {
-	var all []Case
+func leaky() *nn.Activation { return nn.LeakyReLU(.2) }
+
+func elementwise() (all []Case) {
 	for name, a := range map[string]func() *nn.Activation{
-		"ReLU": nn.ReLU, "LeakyReLU": func() *nn.Activation { return nn.LeakyReLU(.2) }, "ELU": nn.ELU,
-		"Softplus": nn.Softplus, "Tanh": nn.Tanh, "Sigmoid": nn.Sigmoid, "SiLU": nn.SiLU,
+		"ReLU": nn.ReLU, "LeakyReLU": leaky, "ELU": nn.ELU, "Softplus": nn.Softplus, "Tanh": nn.Tanh,
+		"Sigmoid": nn.Sigmoid, "SiLU": nn.SiLU,
 	} {
-		all = append(all, Case{Name: name, Shape: []int{3, 7}, Layer: func() nn.Layer { return a() }})
+		all = append(all, made(name, func() nn.Layer { return a() }, 3, 7))
 	}
 	return append(all,
-		Case{Name: "Affine", Shape: []int{3, 2, 2, 2}, Layer: fresh(nn.Affine{By: 2, Plus: -1})},
-		Case{Name: "Dropout", Shape: []int{4, 9}, Training: true, Layer: fresh(nn.Dropout{Rate: .3})},
-		Case{
-			Name:     "Dropout of channels",
-			Shape:    []int{4, 5, 3, 2},
-			Training: true,
-			Layer:    fresh(nn.Dropout{Rate: .5, Channels: true}),
-		},
-		Case{Name: "Dropout at inference", Shape: []int{4, 9}, Layer: fresh(nn.Dropout{Rate: .3})},
-	)
+		of("Affine", nn.Affine{By: 2, Plus: -1}, 3, 2, 2, 2),
+		of("Dropout", nn.Dropout{Rate: .3}, 4, 9).training(),
+		of("Dropout of channels", nn.Dropout{Rate: .5, Channels: true}, 4, 5, 3, 2).training(),
+		of("Dropout at inference", nn.Dropout{Rate: .3}, 4, 9))
 }
 
 // activated is layers that run in one pass with the activation after them: one whose derivative is
 // a function of the output, which overwrites, and two of the argument.
-func activated() []Case {
-	image := []int{3, 4, 5, 4}
-	var all []Case
-	for name, act := range map[string]func() *nn.Activation{
-		"LeakyReLU": func() *nn.Activation { return nn.LeakyReLU(.2) }, "ELU": nn.ELU, "SiLU": nn.SiLU,
-	} {
-		add := func(c Case, layer func() nn.Layer) {
+func activated() (all []Case) {
+	image, three := []int{3, 4, 5, 4}, device.SquareWindow(3, 1, 1)
+	for name, act := range map[string]func() *nn.Activation{"LeakyReLU": leaky, "ELU": nn.ELU, "SiLU": nn.SiLU} {
+		for _, c := range []Case{
+			of("Dense", nn.Dense{In: 5, Out: 3}, 4, 5),
+			of("Conv2D", nn.Conv2D{In: 4, Out: 3, Window: three}, image...),
+			of("Conv2D no bias", nn.Conv2D{In: 4, Out: 3, NoBias: true, Window: three}, image...),
+			of("ConvTranspose2D", nn.ConvTranspose2D{In: 4, Out: 3, Window: device.SquareWindow(4, 2, 1)}, image...),
+			of("BatchNorm", nn.BatchNorm{Channels: 4}, image...).training().mixing(),
+			of("BatchNorm running", nn.BatchNorm{Channels: 4}, image...),
+			of("InstanceNormPlus", nn.InstanceNormPlus{Channels: 4}, image...),
+			of("InstanceNormPlus conditional", nn.InstanceNormPlus{Channels: 4, Classes: 3}, image...).looking(3, 0),
+		} {
+			layer := c.Layer
 			c.Name += ", " + name
 			c.Layer = func() nn.Layer { return nn.Seq(layer(), act()) }
 			all = append(all, c)
 		}
-		add(Case{Name: "Dense", Shape: []int{4, 5}}, fresh(nn.Dense{In: 5, Out: 3}))
-		add(Case{Name: "Conv2D", Shape: image}, fresh(nn.Conv2D{In: 4, Out: 3, Window: device.SquareWindow(3, 1, 1)}))
-		add(Case{Name: "Conv2D no bias", Shape: image}, fresh(nn.Conv2D{
-			In:     4,
-			Out:    3,
-			NoBias: true,
-			Window: device.SquareWindow(3, 1, 1),
-		}))
-		add(Case{Name: "ConvTranspose2D", Shape: image},
-			fresh(nn.ConvTranspose2D{In: 4, Out: 3, Window: device.SquareWindow(4, 2, 1)}))
-		add(Case{Name: "BatchNorm", Shape: image, Training: true, Mixes: true}, fresh(nn.BatchNorm{Channels: 4}))
-		add(Case{Name: "BatchNorm running", Shape: image}, fresh(nn.BatchNorm{Channels: 4}))
-		add(Case{Name: "InstanceNormPlus", Shape: image}, fresh(nn.InstanceNormPlus{Channels: 4}))
-		add(Case{Name: "InstanceNormPlus conditional", Shape: image, Classes: 3},
-			fresh(nn.InstanceNormPlus{Channels: 4, Classes: 3}))
 	}
 	return all
 }
 
-func shapes() []Case {
+func shapes() (all []Case) {
 	image := []int{2, 3, 6, 5}
-	var all []Case
 	for _, w := range []device.Window{device.SquareWindow(2, 2, 0), device.SquareWindow(5, 1, 2),
 		device.SquareWindow(3, 2, 1)} {
-		all = append(all,
-			Case{Name: name("AvgPool", w), Shape: image, Layer: fresh(nn.AvgPool{Window: w})},
-			Case{Name: name("MaxPool", w), Shape: image, Layer: fresh(nn.MaxPool{Window: w})})
+		all = append(all, of(name("AvgPool", w), nn.AvgPool{Window: w}, image...),
+			of(name("MaxPool", w), nn.MaxPool{Window: w}, image...))
 	}
 	return append(all,
-		Case{Name: "Upsample", Shape: image, Layer: fresh(nn.Upsample{Factor: 3})},
-		Case{Name: "Reshape", Shape: image, Layer: fresh(nn.Reshape{Shape: []int{5, -1}})},
-		Case{Name: "Flatten", Shape: image, Layer: func() nn.Layer { return nn.Flatten() }})
+		of("Upsample", nn.Upsample{Factor: 3}, image...),
+		of("Reshape", nn.Reshape{Shape: []int{5, -1}}, image...),
+		made("Flatten", func() nn.Layer { return nn.Flatten() }, image...))
 }
 
 func compositions() []Case {
@@ -269,15 +206,14 @@ func compositions() []Case {
 	}
 	image := []int{3, 2, 4, 5}
 	return []Case{
-		{Name: "Sequential", Shape: image, Layer: func() nn.Layer { return nn.Seq(conv(2, 3), nn.Tanh(), conv(3, 1)) }},
-		{Name: "Sequential of nothing", Shape: image, Layer: func() nn.Layer { return nn.Seq() }},
-		{Name: "Residual", Shape: image,
-			Layer: func() nn.Layer { return &nn.Residual{Body: nn.Seq(nn.ELU(), conv(2, 2))} }},
-		{Name: "Residual with shortcut", Shape: image, Layer: func() nn.Layer {
+		made("Sequential", func() nn.Layer { return nn.Seq(conv(2, 3), nn.Tanh(), conv(3, 1)) }, image...),
+		made("Sequential of nothing", func() nn.Layer { return nn.Seq() }, image...),
+		made("Residual", func() nn.Layer { return &nn.Residual{Body: nn.Seq(nn.ELU(), conv(2, 2))} }, image...),
+		made("Residual with shortcut", func() nn.Layer {
 			return &nn.Residual{Body: nn.Seq(conv(2, 3), nn.Tanh()), Shortcut: conv(2, 3)}
-		}},
-		{Name: "Concat", Shape: image, Layer: func() nn.Layer {
+		}, image...),
+		made("Concat", func() nn.Layer {
 			return &nn.Concat{Branches: []nn.Layer{conv(2, 3), nil, nn.Tanh(), conv(2, 1)}}
-		}},
+		}, image...),
 	}
 }

@@ -4,7 +4,9 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -50,35 +52,30 @@ func convolution(dev *device.Device, q request) (func(), error) {
 	return nil, fmt.Errorf("pass = %q: must be forward, weight or input", q.Pass)
 }
 
-// A network with the shape of an example. Classes is the number of logits, 0 for a regression to Target.
+// A network with the shapes of an example and of what it makes of it: logits, or a regression.
 type network struct {
 	layer   nn.Layer
 	in, out []int
 }
 
-func networks(name string) (network, error) {
-	switch name {
-	case "lenet":
-		return network{layer: lenet(), in: []int{1, 28, 28}, out: []int{10}}, nil
-	case "cnn":
-		return network{layer: arch.CNN{}.Net(), in: []int{1, 28, 28}, out: []int{10}}, nil
-	case "dcgan":
-		return network{layer: arch.DCGAN{Latent: 100}.Net(), in: []int{100}, out: []int{1, 28, 28}}, nil
-	case "unet":
-		return network{layer: arch.UNet(1, 1, 16), in: []int{1, 16, 16}, out: []int{1, 16, 16}}, nil
-	case "unet32":
-		return network{layer: arch.UNet(1, 1, 16), in: []int{1, 32, 32}, out: []int{1, 32, 32}}, nil
-	case "ncsn":
-		return network{layer: scoreNet(64), in: []int{1, 32, 32}, out: []int{1, 32, 32}}, nil
+func networks() map[string]network {
+	digit, small, large := []int{1, 28, 28}, []int{1, 16, 16}, []int{1, 32, 32}
+	return map[string]network{
+		"lenet":  {lenet(), digit, []int{10}},
+		"cnn":    {arch.CNN{}.Net(), digit, []int{10}},
+		"dcgan":  {arch.DCGAN{Latent: 100}.Net(), []int{100}, digit},
+		"unet":   {arch.UNet(1, 1, 16), small, small},
+		"unet32": {arch.UNet(1, 1, 16), large, large},
+		"ncsn":   {scoreNet(64), large, large},
 	}
-	return network{}, fmt.Errorf("net = %q: must be lenet, cnn, dcgan, unet, unet32 or ncsn", name)
 }
 
 // step is a training step with Adam on a batch, or one sum of clipped gradients.
 func step(dev *device.Device, q request) (func(), error) {
-	net, err := networks(q.Net)
-	if err != nil {
-		return nil, err
+	all := networks()
+	net, ok := all[q.Net]
+	if !ok {
+		return nil, fmt.Errorf("net = %q: must be one of %v", q.Net, slices.Sorted(maps.Keys(all)))
 	}
 	net.layer.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	params := net.layer.Params()

@@ -174,9 +174,7 @@ func Decode(file []byte) (map[string]Tensor, error) {
 		switch a.Type {
 		case "F32":
 			x := make([]float32, len(a.Data)/4)
-			for i := range x {
-				x[i] = math.Float32frombits(binary.LittleEndian.Uint32(a.Data[4*i:]))
-			}
+			_, _ = binary.Decode(a.Data, binary.LittleEndian, x) // of as many bytes it does not fail
 			out[a.Name] = Tensor{a.Shape, x}
 		case "F64", "I32":
 			return nil, fmt.Errorf("safetensors: %q: dtype = %q: must be F32, or I64, which is left out: %w", a.Name,
@@ -190,11 +188,8 @@ func Decode(file []byte) (map[string]Tensor, error) {
 func Encode(tensors map[string]Tensor) []byte {
 	var arrays []Array
 	for _, name := range slices.Sorted(maps.Keys(tensors)) {
-		a := Array{Name: name, Type: "F32", Shape: tensors[name].Shape}
-		for _, v := range tensors[name].Data {
-			a.Data = binary.LittleEndian.AppendUint32(a.Data, math.Float32bits(v))
-		}
-		arrays = append(arrays, a)
+		data, _ := binary.Append(nil, binary.LittleEndian, tensors[name].Data) // of numbers it does not fail
+		arrays = append(arrays, Array{Name: name, Type: "F32", Shape: tensors[name].Shape, Data: data})
 	}
 	var b bytes.Buffer
 	if err := Write(&b, arrays, nil); err != nil {

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"coupling/lab/device"
@@ -86,49 +85,34 @@ func decode(data []byte) (*snapshot, error) {
 
 // download is the bytes of an array.
 func download(a *device.Array) ([]byte, error) {
-	b := make([]byte, 0, a.Len()*a.Type().Size())
 	switch a.Type() {
 	case device.Float32:
-		x, err := a.Get32()
-		for _, v := range x {
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-		}
-		return b, err
+		return littleEndian(a.Get32())
 	case device.Float64:
-		x, err := a.Get64()
-		for _, v := range x {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
-		}
-		return b, err
-	default:
-		x, err := a.GetInts()
-		for _, v := range x {
-			b = binary.LittleEndian.AppendUint32(b, uint32(v))
-		}
-		return b, err
+		return littleEndian(a.Get64())
 	}
+	return littleEndian(a.GetInts())
+}
+
+func littleEndian[T any](x []T, err error) ([]byte, error) {
+	b, _ := binary.Append(nil, binary.LittleEndian, x) // of numbers it does not fail
+	return b, err
 }
 
 // upload sets an array from bytes of its size.
 func upload(a *device.Array, b []byte) {
 	switch a.Type() {
 	case device.Float32:
-		x := make([]float32, len(b)/4)
-		for i := range x {
-			x[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-		}
-		a.Set32(x)
+		a.Set32(numbers[float32](b))
 	case device.Float64:
-		x := make([]float64, len(b)/8)
-		for i := range x {
-			x[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
-		}
-		a.Set64(x)
+		a.Set64(numbers[float64](b))
 	default:
-		x := make([]int32, len(b)/4)
-		for i := range x {
-			x[i] = int32(binary.LittleEndian.Uint32(b[4*i:]))
-		}
-		a.SetInts(x)
+		a.SetInts(numbers[int32](b))
 	}
+}
+
+func numbers[T any](b []byte) []T {
+	x := make([]T, len(b)/binary.Size(*new(T)))
+	_, _ = binary.Decode(b, binary.LittleEndian, x) // of as many bytes it does not fail
+	return x
 }

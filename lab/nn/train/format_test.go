@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -100,25 +99,6 @@ func TestOtherVersions(t *testing.T) {
 		if _, err := decode(b); !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)
 		}
-	}
-}
-
-// The bytes are those of the published layout: length, header, data, as NumPy reads them.
-func TestLayout(t *testing.T) {
-	b := stored(t, example())
-	n := binary.LittleEndian.Uint64(b)
-	var header map[string]struct {
-		Type    string `json:"dtype"`
-		Shape   []int
-		Offsets [2]int `json:"data_offsets"`
-	}
-	if err := json.Unmarshal(b[8:8+n], &header); err != nil || n%8 != 0 {
-		t.Fatal(n, err)
-	}
-	a := header["a"]
-	if got := b[8+n:][a.Offsets[0]:a.Offsets[1]]; a.Type != "F32" || !slices.Equal(a.Shape, []int{2, 1}) ||
-		!bytes.Equal(got, []byte{1, 2, 3, 4, 5, 6, 7, 8}) {
-		t.Errorf("%+v: % x", a, got)
 	}
 }
 

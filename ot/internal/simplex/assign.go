@@ -61,27 +61,29 @@ func (a *assignment) isOptimal() bool {
 	a.f = make([]float64, a.n)
 	shift := (kern.Sum(a.paid)/2 - kern.Sum(a.g)) / float64(a.n)
 	rows.Shift(a.g, shift)
-	for k := 0; k < maxPolish && !a.tight(func(i int) float64 { return a.list[i].least(a.g) }, 0.25); k++ {
-	}
-	return a.tight(func(i int) float64 {
-		if least := a.list[i].least(a.g); least <= a.list[i].rest-shift { // the list has it, since g only fell
-			return least
+	for range maxPolish {
+		if a.tight(shift) {
+			return true
 		}
-		return a.least(i, a.g)
-	}, 1)
+	}
+	return false
 }
 
 // maxPolish is the most sweeps that remove the rounding of paths from potentials.
 const maxPolish = 50
 
-// tight sets f and reports whether every arc costs f_i + g_j but for the given multiple of rounding. It raises
-// g where not.
-func (a *assignment) tight(least func(i int) float64, roundings float64) bool {
+// tight sets f and reports whether every arc costs f_i + g_j but for rounding. It raises g where not. The lists
+// are of potentials lower by shift.
+func (a *assignment) tight(shift float64) bool {
 	ok := true
 	for i, j := range a.to {
-		c := a.paid[i]
-		a.f[i] = min(least(i), c-a.g[j])
-		if d := c - a.f[i] - a.g[j]; d > roundings*roundoff(c, a.f[i], a.g[j]) {
+		l, c := &a.list[i], a.paid[i]
+		f := l.least(a.g, c-a.g[j])
+		if f > l.rest-shift { // the list may lack the least, else not, since g only fell but for rounding
+			f = min(f, a.least(i, a.g))
+		}
+		a.f[i] = f
+		if d := c - f - a.g[j]; d > roundoff(c, f, a.g[j]) {
 			a.g[j] += d
 			ok = false
 		}
@@ -110,18 +112,13 @@ func (a *assignment) bid() (left int) {
 	rest := bids * a.n
 	for first := range a.to {
 		for i := int32(first); i != None && rest > 0; rest-- {
-			best, second, at := math.Inf(1), math.Inf(1), None
 			l := &a.list[i]
-			for k, j := range l.to {
-				switch key := l.cost[k] - a.g[j]; {
-				case key < best:
-					best, second, at = key, best, k
-				case key == best:
-					if second = best; a.of[j] == None {
+			at, best, second := l.two(a.g)
+			if best == second {
+				for k, j := range l.to {
+					if a.of[j] == None && l.cost[k]-a.g[j] == best {
 						at = k
 					}
-				case key < second:
-					second = key
 				}
 			}
 			second = min(second, l.rest)
@@ -135,7 +132,7 @@ func (a *assignment) bid() (left int) {
 				break
 			}
 			if second < math.Inf(1) {
-				a.g[j] -= second - best
+				a.g[j] = math.Nextafter(a.g[j]-(second-best), a.g[j]) // so that no rounding makes the second the best
 			}
 			a.match(i, j, l.cost[at])
 			if i = last; i != None {

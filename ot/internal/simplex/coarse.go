@@ -58,9 +58,7 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 				continue // no target of the block
 			}
 			for k, j := range l.to[lo:hi] {
-				if c := l.cost[lo+k] - shift; c < g[j] {
-					g[j] = c
-				}
+				g[j] = min(g[j], l.cost[lo+k]-shift)
 			}
 		}
 	}

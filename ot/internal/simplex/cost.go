@@ -31,16 +31,26 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 			_, row = list.Arcs(i)
 		} else if row = c.Row(i, buf); len(row) != m {
 			return none, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, fault.ErrShape)
-		}
-		least, most, count := -kern.RowMax(zero[:len(row)], row, 1), kern.RowMax(zero[:len(row)], row, -1), len(row)
-		if sum := kern.Sum(row); sum-sum != 0 || max(-least, most) > limit {
-			if least, most, count = finiteRange(row, limit); count < 0 {
-				j := -count - 1
-				return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j,
-					row[j], limit)
+		} else {
+			least, most := -kern.RowMax(zero, row, 1), kern.RowMax(zero, row, -1)
+			if sum := kern.Sum(row); sum-sum == 0 && max(-least, most) <= limit {
+				lo, hi, allowed = min(lo, least), max(hi, most), allowed+m
+				continue
 			}
 		}
-		lo, hi, allowed = min(lo, least), max(hi, most), allowed+count
+		for j, v := range row {
+			switch {
+			case math.Abs(v) <= limit:
+				if allowed++; v < lo {
+					lo = v
+				}
+				if v > hi {
+					hi = v
+				}
+			case !math.IsInf(v, 1):
+				return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j, v, limit)
+			}
+		}
 	}
 	switch {
 	case allowed == n*m:
@@ -56,22 +66,6 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 		return none, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, fault.ErrCost)
 	}
 	return finite{c, large}, nil
-}
-
-// finiteRange returns the least and the largest of the costs that are not +Inf and their number, −1 − j where
-// cost j is out of range.
-func finiteRange(row []float64, limit float64) (lo, hi float64, count int) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for j, v := range row {
-		switch {
-		case math.IsInf(v, 1):
-		case !(math.Abs(v) <= limit):
-			return lo, hi, -1 - j
-		default:
-			lo, hi, count = min(lo, v), max(hi, v), count+1
-		}
-	}
-	return lo, hi, count
 }
 
 // finite is a cost with a finite one for pairs that are forbidden, larger than any others can sum

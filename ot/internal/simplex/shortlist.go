@@ -78,7 +78,7 @@ func (s *simplex) shortlist(i int, g []float64, size int) shortlist {
 func (s *simplex) makeLists(g []float64) {
 	s.list = make([]shortlist, s.n)
 	for i := range s.list {
-		if !s.a[i].IsZero() {
+		if !s.supply.A[i].IsZero() {
 			s.list[i] = s.shortlist(i, g, shortlistSize*max(1, s.m/s.n))
 		}
 	}
@@ -95,25 +95,53 @@ func (s *simplex) allArcs(i int) shortlist {
 	return l
 }
 
-// least returns min_j C_ij − g_j over the list.
-func (l shortlist) least(g []float64) float64 {
-	least := math.Inf(1)
+// least returns the least of most and the C_ij − g_j of the list.
+func (l *shortlist) least(g []float64, most float64) float64 {
+	cost := l.cost[:len(l.to)]
 	for k, j := range l.to {
-		least = min(least, l.cost[k]-g[j])
+		if key := cost[k] - g[j]; key < most {
+			most = key
+		}
 	}
-	return least
+	return most
 }
 
-// Least returns min_j C_ij − g_j over the pairs that c lists.
-func Least(c geometry.Listed, i int, g []float64) float64 {
+// two returns the place of the first arc of least C_ij − g_j in the list, None in an empty one, and the two
+// least of these keys, +Inf where there are fewer. No branch depends on the data: half of them would be
+// mispredicted.
+func (l *shortlist) two(g []float64) (at int, best, second float64) {
+	first, next := ordered(math.Inf(1)), ordered(math.Inf(1))
+	at = None
+	cost := l.cost[:len(l.to)]
+	for k, j := range l.to {
+		key := ordered(cost[k] - g[j])
+		if key < first {
+			at = k
+		}
+		next = min(next, max(first, key))
+		first = min(first, key)
+	}
+	return at, unordered(first), unordered(next)
+}
+
+// ordered returns an integer in the order of float64, and unordered its float64.
+func ordered(x float64) int64 {
+	b := int64(math.Float64bits(x))
+	return b ^ int64(uint64(b>>63)>>1)
+}
+
+func unordered(b int64) float64 { return math.Float64frombits(uint64(b ^ int64(uint64(b>>63)>>1))) }
+
+// Least returns the least of most and the C_ij − g_j of the pairs that c lists.
+func Least(c geometry.Listed, i int, g []float64, most float64) float64 {
 	to, cost := c.Arcs(i)
-	return shortlist{to: to, cost: cost}.least(g)
+	return (&shortlist{to: to, cost: cost}).least(g, most)
 }
 
 // least returns min_j C_ij − g_j.
 func (s *simplex) least(i int, g []float64) float64 {
 	if s.listed != nil {
-		return Least(s.listed, i, g)
+		return Least(s.listed, i, g, math.Inf(1))
 	}
 	return -kern.RowMax(g, s.row(i)[:s.m], 1)
 }

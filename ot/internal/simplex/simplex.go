@@ -91,18 +91,18 @@ type simplex struct {
 
 func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies) *simplex {
 	n, m := c.Dims()
-	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, tree: newTree(n, m), buf: make([]float64, m), at: None}
+	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, buf: make([]float64, m), at: None}
 	s.all = make([]int32, m)
 	for j := range s.all {
 		s.all[j] = int32(j)
 	}
-	s.perturb()
 	return s
 }
 
-// perturb adds low bits to all masses and in them one unit to each source, and the sum of these
-// units to the last target.
+// perturb makes the tree, and adds low bits to all masses and in them one unit to each source, and the sum
+// of these units to the last target.
 func (s *simplex) perturb() {
+	s.tree = newTree(s.n, s.m)
 	s.a, s.b = make([]Mass, s.n), make([]Mass, s.m)
 	var extra Mass
 	for i, w := range s.supply.A {
@@ -289,20 +289,7 @@ func Violation(row []float64, f float64, g []float64) float64 {
 
 // Centre shifts a constant from f to g so that ⟨a, f⟩ = ⟨b, g⟩, both measures scaled to total 1.
 func Centre(a, b, f, g []float64) {
-	shift := (mean(a, f) - mean(b, g)) / 2
-	for i := range f {
-		f[i] -= shift
-	}
-	for j := range g {
-		g[j] += shift
-	}
-}
-
-// mean returns Σ w_k v_k / Σ w_k.
-func mean(w, v []float64) float64 {
-	var sum, total Wide
-	for k, x := range w {
-		sum, total = sum.Add(x*v[k]), total.Add(x)
-	}
-	return sum.Hi / total.Hi
+	shift := (kern.Dot(a, f)/kern.Sum(a) - kern.Dot(b, g)/kern.Sum(b)) / 2
+	rows.Subtract(f, shift)
+	rows.Subtract(g, -shift)
 }

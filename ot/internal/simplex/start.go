@@ -42,6 +42,7 @@ const (
 // start makes the lists and builds a first basis. Given an estimate g of the dual, arcs of small C_ij − g_j are filled
 // greedily. Any g is valid; a better one needs fewer pivots afterwards.
 func (s *simplex) start(g []float64) {
+	s.perturb()
 	for j := range s.b {
 		if s.b[j].IsZero() {
 			g[j] = math.Inf(-1)

@@ -2,7 +2,6 @@ package distance
 
 import (
 	"context"
-	"fmt"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -40,7 +39,7 @@ func (k Neighbours) Coverage(ctx context.Context, real, generated *mat.Dense) (C
 		k.K = 3
 	}
 	if k.K < 0 {
-		return Coverage{}, fmt.Errorf("distance: K = %d: must be ≥ 1: %w", k.K, ErrArgument)
+		return Coverage{}, bad("K = %d: must be ≥ 1", k.K)
 	}
 	if err := pair("real", real, "generated", generated, k.K+1); err != nil {
 		return Coverage{}, err

@@ -267,14 +267,14 @@ func TestRefusals(t *testing.T) {
 	bad := mat.DenseCopyOf(x)
 	bad.Set(1, 1, math.Inf(1))
 	ctx := t.Context()
-	for name, f := range map[string]func() error{
-		"columns":  func() error { _, err := distance.Frechet(x, wide); return err },
-		"infinite": func() error { _, err := distance.KID(ctx, x, bad); return err },
-		"empty":    func() error { _, err := distance.KID(ctx, x, new(mat.Dense)); return err },
-		"few rows": func() error { _, err := distance.Neighbours{K: 4}.Coverage(ctx, x, x); return err },
-		"K":        func() error { _, err := distance.Neighbours{K: -1}.Coverage(ctx, x, x); return err },
+	for name, err := range map[string]error{
+		"columns":  must.Err(distance.Frechet(x, wide)),
+		"infinite": must.Err(distance.KID(ctx, x, bad)),
+		"empty":    must.Err(distance.KID(ctx, x, new(mat.Dense))),
+		"few rows": must.Err(distance.Neighbours{K: 4}.Coverage(ctx, x, x)),
+		"K":        must.Err(distance.Neighbours{K: -1}.Coverage(ctx, x, x)),
 	} {
-		if err := f(); !errors.Is(err, distance.ErrArgument) {
+		if !errors.Is(err, distance.ErrArgument) {
 			t.Errorf("%s: %v, want ErrArgument", name, err)
 		}
 	}

@@ -2,15 +2,18 @@ package distance
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
+
+	"coupling/score/internal/fault"
 )
 
 // ErrArgument is wrapped by every error about an argument.
 var ErrArgument = errors.New("bad argument")
+
+var bad = fault.In("distance", ErrArgument)
 
 // Frechet returns the squared Fréchet distance of the Gaussians with means and covariances (divisor n−1)
 // of the rows of x and y (Heusel et al. 2017, equation 6),
@@ -34,8 +37,8 @@ func Frechet(x, y *mat.Dense) (float64, error) {
 	product.Mul(f, g.T())
 	var svd mat.SVD
 	if !svd.Factorize(&product, mat.SVDNone) {
-		return 0, fmt.Errorf("distance: singular values of the product of %d×%d features did not converge: %w",
-			x.RawMatrix().Rows, x.RawMatrix().Cols, ErrArgument)
+		return 0, bad("singular values of the product of %d×%d features did not converge",
+			x.RawMatrix().Rows, x.RawMatrix().Cols)
 	}
 	fidelity := floats.Sum(svd.Values(nil))
 	apart := floats.Distance(mean, other, 2)
@@ -73,25 +76,20 @@ func square(a mat.Matrix) float64 {
 // pair refuses samples of different width, of fewer rows than so many and with values that are not finite.
 func pair(nameX string, x *mat.Dense, nameY string, y *mat.Dense, least int) error {
 	if x.IsEmpty() || y.IsEmpty() {
-		return fmt.Errorf("distance: %s or %s is empty: %w", nameX, nameY, ErrArgument)
+		return bad("%s or %s is empty", nameX, nameY)
 	}
 	n, d := x.Dims()
 	m, e := y.Dims()
 	if d != e || min(n, m) < least {
-		return fmt.Errorf("distance: %s is %d×%d, %s %d×%d: must have equal columns and %d rows or more: %w",
-			nameX, n, d, nameY, m, e, least, ErrArgument)
+		return bad("%s is %d×%d, %s %d×%d: must have equal columns and %d rows or more",
+			nameX, n, d, nameY, m, e, least)
 	}
 	return errors.Join(finite(nameX, x), finite(nameY, y))
 }
 
 func finite(name string, x *mat.Dense) error {
-	n, _ := x.Dims()
-	for i := range n {
-		for j, v := range x.RawRowView(i) {
-			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("distance: %s[%d][%d] = %v: must be finite: %w", name, i, j, v, ErrArgument)
-			}
-		}
+	if at := fault.NotFinite(x, math.Abs); at != "" {
+		return bad("%s%s: must be finite", name, at)
 	}
 	return nil
 }

@@ -57,11 +57,7 @@ func TestFDLeNet(t *testing.T) {
 
 // mixed is images of which a part is uniform noise.
 func mixed(rng *rand.Rand, m *data.Images, part float32) *data.Images {
-	all := make([]int, m.Len())
-	for i := range all {
-		all[i] = i
-	}
-	out := m.Take(all)
+	out := m.Clone()
 	for i, v := range out.Pixels() {
 		out.Pixels()[i] = (1-part)*v + part*rng.Float32()
 	}

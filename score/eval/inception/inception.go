@@ -26,8 +26,8 @@ const (
 	batch = 16
 )
 
-// Name is "Inception-" and the beginning of the SHA-256 of the weights; of a network of a sixteenth of the width it is
-// "Inception/16-" with that.
+// Name returns "Inception-" and the beginning of the SHA-256 of the weights; of a network of a
+// sixteenth of the width "Inception/16-" and that.
 func (n *Network) Name() (string, error) { return n.name, nil }
 
 // Free frees the weights.

@@ -144,13 +144,13 @@ func TestAt(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	m := clouds(t, seed(1), 5)
 	signed := must.Get(m.Scale(-1, 1))
-	for name, f := range map[string]func() error{
-		"range":   func() error { _, err := membership.Run(t.Context(), signed, m, m); return err },
-		"nothing": func() error { _, err := membership.Run(t.Context(), m.Slice(0, 0), m, m); return err },
-		"nobody":  func() error { _, err := membership.Measure(nil, []float64{1}); return err },
-		"NaN":     func() error { _, err := membership.Measure([]float64{math.NaN()}, []float64{1}); return err },
+	for name, err := range map[string]error{
+		"range":   must.Err(membership.Run(t.Context(), signed, m, m)),
+		"nothing": must.Err(membership.Run(t.Context(), m.Slice(0, 0), m, m)),
+		"nobody":  must.Err(membership.Measure(nil, []float64{1})),
+		"NaN":     must.Err(membership.Measure([]float64{math.NaN()}, []float64{1})),
 	} {
-		if err := f(); !errors.Is(err, membership.ErrArgument) {
+		if !errors.Is(err, membership.ErrArgument) {
 			t.Errorf("%s: %v, want ErrArgument", name, err)
 		}
 	}

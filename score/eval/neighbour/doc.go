@@ -11,7 +11,7 @@
 //
 // # Conventions
 //
-// Rows are those of a cpu.Matrix: cpu.Dense(images.Pixels(), n, d) without a copy. Distances are Euclidean and given
+// Rows are those of a cpu.Matrix: cpu.Dense(images.Pixels(), n, d), say. Distances are Euclidean and given
 // squared. They are sums of squared differences, not |x|² + |y|² − 2x·y, so that nothing cancels and the distance of a
 // row to its copy is exactly 0; each has the relative error of a sum of d terms, about d·2^−24 in float32 at worst.
 // Of points equally far the one with the smaller index comes first. A value that is not finite is an error.

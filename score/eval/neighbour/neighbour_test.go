@@ -101,20 +101,14 @@ func TestCopiesAtZero(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	x := cpu.Dense([]float64{1, 2, 3}, 3, 1)
 	bad := cpu.Dense([]float64{1, math.NaN(), 3}, 3, 1)
-	for name, f := range map[string]func() error{
-		"K of all": func() error {
-			_, err := neighbour.Search[float64]{K: 3, Self: true}.Find(t.Context(), x, x)
-			return err
-		},
-		"negative": func() error { _, err := neighbour.Search[float64]{K: -1}.Find(t.Context(), x, x); return err },
-		"NaN":      func() error { _, err := neighbour.Search[float64]{}.Find(t.Context(), x, bad); return err },
-		"columns": func() error {
-			_, err := neighbour.Search[float64]{}.Find(t.Context(), x, cpu.Dense([]float64{1, 2}, 1, 2))
-			return err
-		},
-		"radii": func() error { _, err := neighbour.Cover(t.Context(), x, x, []float64{1}); return err },
+	for name, err := range map[string]error{
+		"K of all": must.Err(neighbour.Search[float64]{K: 3, Self: true}.Find(t.Context(), x, x)),
+		"negative": must.Err(neighbour.Search[float64]{K: -1}.Find(t.Context(), x, x)),
+		"NaN":      must.Err(neighbour.Search[float64]{}.Find(t.Context(), x, bad)),
+		"columns":  must.Err(neighbour.Search[float64]{}.Find(t.Context(), x, cpu.Dense([]float64{1, 2}, 1, 2))),
+		"radii":    must.Err(neighbour.Cover(t.Context(), x, x, []float64{1})),
 	} {
-		if err := f(); !errors.Is(err, neighbour.ErrArgument) {
+		if !errors.Is(err, neighbour.ErrArgument) {
 			t.Errorf("%s: %v, want ErrArgument", name, err)
 		}
 	}

@@ -2,7 +2,6 @@ package neighbour
 
 import (
 	"context"
-	"fmt"
 
 	"coupling/lab/device/cpu"
 )
@@ -30,12 +29,11 @@ func (s Search[T]) Find(ctx context.Context, queries, points cpu.Matrix[T]) (*Fo
 		others--
 	}
 	if k < 0 || k > others {
-		return nil, fmt.Errorf("neighbour: K = %d: must be in [1, %d], the number of other points: %w", k, others,
-			ErrArgument)
+		return nil, bad("K = %d: must be in [1, %d], the number of other points", k, others)
 	}
 	if s.Self && queries.Rows != points.Rows {
-		return nil, fmt.Errorf("neighbour: %d queries, %d points: must be equal with Self: %w", queries.Rows,
-			points.Rows, ErrArgument)
+		return nil, bad("%d queries, %d points: must be equal with Self", queries.Rows,
+			points.Rows)
 	}
 	f := &Found[T]{K: k, Index: make([]int32, queries.Rows*k), Square: make([]T, queries.Rows*k)}
 	for i := range f.Index {
@@ -78,8 +76,7 @@ func (f *Found[T]) Furthest() []T {
 // it.
 func Cover[T cpu.Float](ctx context.Context, queries, points cpu.Matrix[T], squares []T) ([]int, error) {
 	if len(squares) != points.Rows {
-		return nil, fmt.Errorf("neighbour: %d squares for %d points: must be equal: %w", len(squares), points.Rows,
-			ErrArgument)
+		return nil, bad("%d squares for %d points: must be equal", len(squares), points.Rows)
 	}
 	counts := make([]int, queries.Rows)
 	err := tiles(ctx, queries, points, func(i, at int, row []T) {

@@ -3,14 +3,16 @@ package neighbour
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 
 	"coupling/lab/device/cpu"
+	"coupling/score/internal/fault"
 )
 
 // ErrArgument is wrapped by every error about an argument.
 var ErrArgument = errors.New("bad argument")
+
+var bad = fault.In("neighbour", ErrArgument)
 
 const (
 	tileRows = 128  // queries that one worker takes at a time
@@ -24,8 +26,7 @@ func tiles[T cpu.Float](ctx context.Context, queries, points cpu.Matrix[T], see 
 		return err
 	}
 	if queries.Cols != points.Cols {
-		return fmt.Errorf("neighbour: queries have %d columns, points %d: must be equal: %w", queries.Cols, points.Cols,
-			ErrArgument)
+		return bad("queries have %d columns, points %d: must be equal", queries.Cols, points.Cols)
 	}
 	return cpu.Chunks(ctx, queries.Rows, tileRows, func(_, lo, hi int) {
 		var g cpu.Gemm[T]
@@ -45,12 +46,12 @@ func tiles[T cpu.Float](ctx context.Context, queries, points cpu.Matrix[T], see 
 // check refuses rows without columns and values that are not finite.
 func check[T cpu.Float](name string, m cpu.Matrix[T]) error {
 	if m.Cols <= 0 {
-		return fmt.Errorf("neighbour: %s have %d columns: must be > 0: %w", name, m.Cols, ErrArgument)
+		return bad("%s have %d columns: must be > 0", name, m.Cols)
 	}
 	for i := range m.Rows {
 		for j := range m.Cols {
 			if v := float64(m.Data[i*m.RowStride+j*m.ColStride]); math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("neighbour: %s[%d][%d] = %v: must be finite: %w", name, i, j, v, ErrArgument)
+				return bad("%s[%d][%d] = %v: must be finite", name, i, j, v)
 			}
 		}
 	}

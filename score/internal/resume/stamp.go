@@ -16,7 +16,7 @@ import (
 // stored.
 type Stamp string
 
-// Of describes arguments.
+// Of returns the stamp of arguments.
 func Of(args ...any) Stamp { return Stamp(fmt.Sprint(args...)) }
 
 // MarshalBinary implements encoding.BinaryMarshaler.
@@ -30,7 +30,7 @@ func (s Stamp) UnmarshalBinary(b []byte) error {
 	return nil
 }
 
-// Points is a short name of the rows of x: its sizes and a checksum.
+// Points returns a short name of the rows of x: its sizes and a checksum.
 func Points(x *mat.Dense) string {
 	n, d := x.Dims()
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
@@ -40,7 +40,7 @@ func Points(x *mat.Dense) string {
 	return fmt.Sprintf("%d×%d points %016x", n, d, h.Sum64())
 }
 
-// Weights is a checksum of all values of parameters.
+// Weights returns a checksum of all values of parameters.
 func Weights(params []*nn.Param) (string, error) {
 	h := crc64.New(crc64.MakeTable(crc64.ECMA))
 	for _, p := range params {

@@ -56,7 +56,7 @@ func (p *Points) Each(x *mat.Dense, inv float64, visit func(i int, lse float64, 
 	p.Weights(x, inv, func(i int, lse float64, mean, _ []float64) { visit(i, lse, mean) })
 }
 
-// Weights is Each that shows the weights w too, of sum one.
+// Weights is Each, and shows visit the weights w too, of sum one.
 func (p *Points) Weights(x *mat.Dense, inv float64, visit func(i int, lse float64, mean, w []float64)) {
 	n, _ := x.Dims()
 	_ = cpu.Chunks(context.Background(), n, rows, func(_, lo, hi int) {

@@ -45,16 +45,9 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan
 		return nil, fmt.Errorf("light: %d components, %d steps, batch %d, rate %g: %w", f.Components, f.Steps, f.Batch,
 			f.Rate, scones.ErrParameter)
 	}
-	xs, err := x(rng, max(f.Batch, 1000))
+	xs, ys, err := scones.Draw(rng, max(f.Batch, 1000), x, y)
 	if err != nil {
 		return nil, err
-	}
-	ys, err := y(rng, max(f.Batch, 1000))
-	if err != nil {
-		return nil, err
-	}
-	if _, a := xs.Dims(); a != ys.RawMatrix().Cols {
-		return nil, fmt.Errorf("light: points of dimension %d and %d: %w", a, ys.RawMatrix().Cols, scones.ErrShape)
 	}
 	l := f.first(xs, ys)
 	w := l.pack()
@@ -63,10 +56,7 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y scones.Source) (*Plan
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if xs, err = x(rng, f.Batch); err != nil {
-			return nil, err
-		}
-		if ys, err = y(rng, f.Batch); err != nil {
+		if xs, ys, err = scones.Draw(rng, f.Batch, x, y); err != nil {
 			return nil, err
 		}
 		loss, g, err := l.gradient(xs, ys)

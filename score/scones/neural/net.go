@@ -31,10 +31,10 @@ func NewNet(net nn.Layer, dev *device.Device, d int, scale float64, opt *train.O
 	return &Net{net: net, dev: dev, d: d, scale: scale, opt: opt}
 }
 
-// Params returns the parameters, and State those of the optimiser, for checkpoints.
+// Params returns the parameters, for checkpoints.
 func (p *Net) Params() []*nn.Param { return p.net.Params() }
 
-// State returns the state of the optimiser.
+// State returns the state of the optimiser, for checkpoints.
 func (p *Net) State() []*nn.Param { return p.opt.State() }
 
 // Dim implements scones.Potential.

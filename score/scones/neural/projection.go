@@ -108,11 +108,7 @@ func (t projecting) step(rng *rand.Rand, k int, x, y scones.Source) error {
 	if t.Schedule != nil {
 		t.opt.SetFactor(t.Schedule(k))
 	}
-	xs, err := x(rng, t.Batch)
-	if err != nil {
-		return err
-	}
-	ys, err := y(rng, t.Batch)
+	xs, ys, err := scones.Draw(rng, t.Batch, x, y)
 	if err != nil {
 		return err
 	}
@@ -174,7 +170,7 @@ type Map struct {
 	Dim    int // of a point
 }
 
-// String describes the training in a line.
+// String describes the network in a line.
 func (m *Map) String() string {
 	return fmt.Sprintf("map of R^%d by a network of %d parameters", m.Dim, nn.Count(m.Net.Params()))
 }

@@ -36,7 +36,7 @@ type Training struct {
 // Potentials are a trained pair.
 type Potentials struct{ Phi, Psi *Net }
 
-// String describes the training in a line.
+// String describes the networks in a line.
 func (p Potentials) String() string {
 	return fmt.Sprintf("potentials on R^%d, of %d and %d parameters", p.Phi.Dim(), nn.Count(p.Phi.Params()),
 		nn.Count(p.Psi.Params()))

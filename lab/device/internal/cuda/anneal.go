@@ -1,7 +1,5 @@
 package cuda
 
-import "coupling/lab/device/internal/backend"
-
 // What anneal.cu has memory for: points a side, and values of ε a launch.
 const (
 	mostAnnealed = 1024
@@ -18,7 +16,7 @@ type schedule struct {
 func (g *gpu) Anneals(n, m int) bool { return 0 < min(n, m) && max(n, m) <= mostAnnealed }
 
 // Anneal makes the updates of device.Anneal.
-func (g *gpu) Anneal(f, h, lastF, lastH, c backend.Tensor, eps []float64) error {
+func (g *gpu) Anneal(f, h, lastF, lastH, c tensor, eps []float64) error {
 	batch, n, m := batchOf(c)
 	return g.do(func() error {
 		for lo := 0; lo < len(eps); lo += annealSteps {
@@ -30,7 +28,7 @@ func (g *gpu) Anneal(f, h, lastF, lastH, c backend.Tensor, eps []float64) error 
 			if lo+len(part) == len(eps) {
 				s.Last = 1
 			}
-			if err := g.launch("anneal", "anneal"+suffix(f.Type), grid{x: batch}, array(f), array(h), array(lastF),
+			if err := g.launchOf("anneal", "anneal", f, grid{x: batch}, array(f), array(h), array(lastF),
 				array(lastH), array(c), i32(n), i32(m), record(s)); err != nil {
 				return err
 			}

@@ -15,7 +15,7 @@ type geometry struct {
 	w              backend.Window
 }
 
-func (g *gpu) measure(x, y backend.Tensor, w backend.Window) geometry {
+func (g *gpu) measure(x, y tensor, w backend.Window) geometry {
 	s := geometry{
 		g:      g,
 		in:     x.Shape[1],
@@ -42,7 +42,7 @@ func (s geometry) pointwise() bool {
 }
 
 // Conv is y = W ⋆ x.
-func (g *gpu) Conv(y, x, weight backend.Tensor, w backend.Window) error {
+func (g *gpu) Conv(y, x, weight tensor, w backend.Window) error {
 	s := g.measure(x, y, w)
 	n := x.Shape[0]
 	switch {
@@ -52,7 +52,7 @@ func (g *gpu) Conv(y, x, weight backend.Tensor, w backend.Window) error {
 		return s.spread(y, x, weight)
 	}
 	return s.tiles(x, s.patch*s.after, func(lo, hi int) error {
-		return s.unfold(rowsOf(x, lo, hi), func(col backend.Tensor) error {
+		return s.unfold(rowsOf(x, lo, hi), func(col tensor) error {
 			return g.Gemm(as(rowsOf(y, lo, hi), hi-lo, s.out, s.after), 1, as(weight, 1, s.out, s.patch), false,
 				col, false, 0)
 		})
@@ -60,7 +60,7 @@ func (g *gpu) Conv(y, x, weight backend.Tensor, w backend.Window) error {
 }
 
 // ConvInput is dx = Wᵀ dy.
-func (g *gpu) ConvInput(dx, dy, weight backend.Tensor, w backend.Window) error {
+func (g *gpu) ConvInput(dx, dy, weight tensor, w backend.Window) error {
 	s := g.measure(dx, dy, w)
 	n := dx.Shape[0]
 	switch {
@@ -74,14 +74,14 @@ func (g *gpu) ConvInput(dx, dy, weight backend.Tensor, w backend.Window) error {
 		if s.pointwise() {
 			return g.Gemm(as(rowsOf(dx, lo, hi), hi-lo, s.in, s.before), 1, m, true, d, false, 0)
 		}
-		return g.scratchTensor(dx.Type, []int{hi - lo, s.patch, s.after}, func(col backend.Tensor) error {
+		return g.scratchTensor(dx.Type, []int{hi - lo, s.patch, s.after}, func(col tensor) error {
 			return firstOf([]error{g.Gemm(col, 1, m, true, d, false, 0), g.col2im(rowsOf(dx, lo, hi), col, w)})
 		})
 	})
 }
 
 // ConvWeight is dw += Σ_n dy_n ⋆ x_n.
-func (g *gpu) ConvWeight(dw, x, dy backend.Tensor, w backend.Window) error {
+func (g *gpu) ConvWeight(dw, x, dy tensor, w backend.Window) error {
 	s := g.measure(x, dy, w)
 	n, m := x.Shape[0], as(dw, s.out, s.patch)
 	switch {
@@ -91,25 +91,25 @@ func (g *gpu) ConvWeight(dw, x, dy backend.Tensor, w backend.Window) error {
 		return s.spreadWeight(m, x, dy)
 	}
 	return s.tiles(x, s.patch*s.after, func(lo, hi int) error {
-		return s.unfold(rowsOf(x, lo, hi), func(col backend.Tensor) error {
+		return s.unfold(rowsOf(x, lo, hi), func(col tensor) error {
 			return s.addProducts(m, as(rowsOf(dy, lo, hi), hi-lo, s.out, s.after), col)
 		})
 	})
 }
 
 // ConvSquares is squares_n += |dy_n ⋆ x_n|².
-func (g *gpu) ConvSquares(squares, x, dy backend.Tensor, w backend.Window) error {
+func (g *gpu) ConvSquares(squares, x, dy tensor, w backend.Window) error {
 	s := g.measure(x, dy, w)
 	return s.tiles(x, s.patch*(s.after+s.out), func(lo, hi int) error {
 		n := hi - lo
-		return g.scratchTensor(x.Type, []int{n, s.out, s.patch}, func(each backend.Tensor) error {
-			err := s.unfold(rowsOf(x, lo, hi), func(col backend.Tensor) error {
+		return g.scratchTensor(x.Type, []int{n, s.out, s.patch}, func(each tensor) error {
+			err := s.unfold(rowsOf(x, lo, hi), func(col tensor) error {
 				return g.Gemm(each, 1, as(rowsOf(dy, lo, hi), n, s.out, s.after), false, col, true, 0)
 			})
 			if err != nil {
 				return err
 			}
-			return g.scratchTensor(x.Type, []int{n, 1}, func(sums backend.Tensor) error {
+			return g.scratchTensor(x.Type, []int{n, 1}, func(sums tensor) error {
 				part := rowsOf(squares, lo, hi)
 				return firstOf([]error{g.Reduce(sums, as(each, n, s.out*s.patch), backend.SumSquares),
 					g.Combine(part, part, as(sums, n), backend.Add)})
@@ -119,12 +119,12 @@ func (g *gpu) ConvSquares(squares, x, dy backend.Tensor, w backend.Window) error
 }
 
 // unfold calls f with the patches of x, examples × patch × positions.
-func (s geometry) unfold(x backend.Tensor, f func(col backend.Tensor) error) error {
+func (s geometry) unfold(x tensor, f func(col tensor) error) error {
 	n := x.Shape[0]
 	if s.pointwise() {
 		return f(as(x, n, s.in, s.before))
 	}
-	return s.g.scratchTensor(x.Type, []int{n, s.patch, s.after}, func(col backend.Tensor) error {
+	return s.g.scratchTensor(x.Type, []int{n, s.patch, s.after}, func(col tensor) error {
 		if err := s.g.im2col(col, x, s.w); err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (s geometry) unfold(x backend.Tensor, f func(col backend.Tensor) error) err
 }
 
 // tiles cuts the examples of x into runs that hold at most a chunk of memory when each takes so many elements.
-func (s geometry) tiles(x backend.Tensor, elements int, do func(lo, hi int) error) error {
+func (s geometry) tiles(x tensor, elements int, do func(lo, hi int) error) error {
 	n := x.Shape[0]
 	step := max(1, s.g.limits.chunk/(max(1, elements)*x.Type.Size()))
 	for lo := 0; lo < n; lo += step {
@@ -146,13 +146,13 @@ func (s geometry) tiles(x backend.Tensor, elements int, do func(lo, hi int) erro
 
 // addProducts is dst += Σ_n a_n·b_nᵀ with dst m×k, a n×m×p and b n×k×p: many small launches would cost more than moving
 // the data so that one product does it.
-func (s geometry) addProducts(dst, a, b backend.Tensor) error {
+func (s geometry) addProducts(dst, a, b tensor) error {
 	n, m, p, k := a.Shape[0], a.Shape[1], a.Shape[2], b.Shape[1]
 	if n == 1 {
 		return s.g.Gemm(dst, 1, as(a, m, p), false, as(b, k, p), true, 1)
 	}
-	return s.g.scratchTensor(a.Type, []int{m, n, p}, func(at backend.Tensor) error {
-		return s.g.scratchTensor(b.Type, []int{k, n, p}, func(bt backend.Tensor) error {
+	return s.g.scratchTensor(a.Type, []int{m, n, p}, func(at tensor) error {
+		return s.g.scratchTensor(b.Type, []int{k, n, p}, func(bt tensor) error {
 			return firstOf([]error{
 				s.g.Permute(at, a, []int{1, 0, 2}), s.g.Permute(bt, b, []int{1, 0, 2}),
 				s.g.Gemm(dst, 1, as(at, m, n*p), false, as(bt, k, n*p), true, 1),
@@ -162,8 +162,8 @@ func (s geometry) addProducts(dst, a, b backend.Tensor) error {
 }
 
 // scratchTensor calls f with a tensor of unknown contents.
-func (g *gpu) scratchTensor(t backend.DType, shape []int, f func(backend.Tensor) error) error {
-	s := backend.Tensor{Type: t, Shape: shape}
+func (g *gpu) scratchTensor(t backend.DType, shape []int, f func(tensor) error) error {
+	s := tensor{Type: t, Shape: shape}
 	m, err := g.Alloc(int64(s.Len()) * int64(t.Size()))
 	if err != nil {
 		return err
@@ -173,7 +173,7 @@ func (g *gpu) scratchTensor(t backend.DType, shape []int, f func(backend.Tensor)
 }
 
 // as is t in another shape.
-func as(t backend.Tensor, shape ...int) backend.Tensor {
+func as(t tensor, shape ...int) tensor {
 	t.Shape = shape
 	return t
 }

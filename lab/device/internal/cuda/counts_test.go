@@ -78,7 +78,7 @@ type counted struct {
 func counteds(r *rig) (all []counted) {
 	const n, m = 512, 2048 // one split: many tiles of points a block, as in large problems
 	f, square := backend.Float32, backend.Cost{Square: 1}
-	zeros := func(shape ...int) backend.Tensor { return r.full(f, 0, shape...) }
+	zeros := func(shape ...int) tensor { return r.full(f, 0, shape...) }
 	u, h, v, mass := zeros(n), zeros(m), zeros(m, 1), zeros(n, 1)
 	for _, d := range dims {
 		x, y := zeros(n, d), zeros(m, d)
@@ -96,7 +96,7 @@ func counteds(r *rig) (all []counted) {
 		name := []string{"ReLU", "Exp", "Tanh", "SiLU"}[i]
 		all = append(all, counted{"map " + name, size, func() error { return r.g.Map(y, x, f, 0) }})
 	}
-	of := func(t backend.Tensor, shape ...int) backend.Tensor { t.Shape = shape; return t }
+	of := func(t tensor, shape ...int) tensor { t.Shape = shape; return t }
 	rows, image, big, columns := zeros(1024, 64), zeros(16, 8, 16, 16), zeros(16, 8, 32, 32), zeros(16, 8*16, 8*8)
 	const many = 1 << 20 // enough rows to fill a GPU
 	long, sums, variances := zeros(many/1024, 1024), zeros(many/1024, 1), zeros(many/1024, 1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"unsafe"
 
 	"coupling/lab/device/internal/backend"
@@ -11,14 +12,32 @@ import (
 
 // cublas is NVIDIA's matrix products, or nil where the library is not there.
 type cublas struct {
+	*library
 	g       *gpu
-	lib     *library
+	at      []uintptr // of cublasFunctions
 	handle  uintptr
 	version int32
 	space   *memory // its workspace, given so that it allocates none while a stream is captured
-
-	cublasDestroy, cublasSgemm, cublasDgemm, cublasSgemmStridedBatched, cublasDgemmStridedBatched uintptr
 }
+
+// The functions of the library that are used; those of float64 follow those of float32.
+const (
+	cublasCreate = iota
+	cublasDestroy
+	cublasSetStream
+	cublasSetMathMode
+	cublasSetWorkspace
+	cublasGetVersion
+	cublasGemm
+	cublasDgemm
+	cublasGemmStridedBatched
+	cublasDgemmStridedBatched
+)
+
+// cublasFunctions are their names.
+var cublasFunctions = []string{"cublasCreate_v2", "cublasDestroy_v2", "cublasSetStream_v2", "cublasSetMathMode",
+	"cublasSetWorkspace_v2", "cublasGetVersion_v2", "cublasSgemm_v2", "cublasDgemm_v2", "cublasSgemmStridedBatched",
+	"cublasDgemmStridedBatched"}
 
 // cublasNames returns where the library is looked for: where the system has it, in Conda's
 // environment, and where pip puts it beside PyTorch, in the environment that is active, the user's
@@ -83,7 +102,7 @@ func (g *gpu) openBLAS() (*cublas, error) {
 			failed = append(failed, fmt.Errorf("cuda: cuBLAS: %w", err))
 			continue
 		}
-		b := &cublas{g: g, lib: lib}
+		b := &cublas{g: g, library: lib}
 		if err := b.prepare(); err != nil {
 			unfit := fmt.Errorf("%s: %w", name, err)
 			failed = append(failed, firstOf([]error{unfit, b.close()}))
@@ -100,61 +119,49 @@ func (g *gpu) openBLAS() (*cublas, error) {
 	return nil, firstOf(failed)
 }
 
-func (b *cublas) prepare() error {
-	var create, setStream, setMath, setSpace, getVersion uintptr
-	for _, s := range []struct {
-		to   *uintptr
-		name string
-	}{
-		{&create, "cublasCreate_v2"},
-		{&setStream, "cublasSetStream_v2"},
-		{&setMath, "cublasSetMathMode"},
-		{&setSpace, "cublasSetWorkspace_v2"},
-		{&getVersion, "cublasGetVersion_v2"},
-		{&b.cublasDestroy, "cublasDestroy_v2"},
-		{&b.cublasSgemm, "cublasSgemm_v2"},
-		{&b.cublasDgemm, "cublasDgemm_v2"},
-		{&b.cublasSgemmStridedBatched, "cublasSgemmStridedBatched"},
-		{&b.cublasDgemmStridedBatched, "cublasDgemmStridedBatched"},
-	} {
-		p, err := b.lib.symbol(s.name)
-		if err != nil {
-			return fmt.Errorf("cuda: cuBLAS: %w", err)
-		}
-		*s.to = p
+func (b *cublas) prepare() (err error) {
+	if b.at, err = b.symbols(cublasFunctions); err != nil {
+		return fmt.Errorf("cuda: cuBLAS: %w", err)
 	}
 	mode := uintptr(cublasDefaultMath)
 	if b.g.cfg.TF32 {
 		mode = cublasTF32Math
 	}
-	if err := b.check("cublasCreate", call(create, uintptr(unsafe.Pointer(&b.handle)))); err != nil {
+	if err := b.call(cublasCreate, uintptr(unsafe.Pointer(&b.handle))); err != nil {
 		b.handle = 0
 		return err
 	}
-	if err := b.check("cublasSetStream", call(setStream, b.handle, b.g.stream)); err != nil {
+	if err := b.call(cublasSetStream, b.handle, b.g.stream); err != nil {
 		return err
 	}
-	if err := b.check("cublasSetMathMode", call(setMath, b.handle, mode)); err != nil {
+	if err := b.call(cublasSetMathMode, b.handle, mode); err != nil {
 		return err
 	}
-	if err := b.check("cublasGetVersion", call(getVersion, b.handle, uintptr(unsafe.Pointer(&b.version)))); err != nil {
+	if err := b.call(cublasGetVersion, b.handle, uintptr(unsafe.Pointer(&b.version))); err != nil {
 		return err
 	}
-	var err error
 	if b.space, err = b.g.alloc(workspace); err != nil {
 		return err
 	}
-	return b.check("cublasSetWorkspace", call(setSpace, b.handle, uintptr(b.space.addr), workspace))
+	return b.call(cublasSetWorkspace, b.handle, uintptr(b.space.addr), workspace)
+}
+
+// call calls a function.
+//
+//go:uintptrescapes
+func (b *cublas) call(function int, args ...uintptr) error {
+	return b.check(strings.TrimSuffix(cublasFunctions[function], "_v2"), call(b.at[function], args...))
 }
 
 func (b *cublas) check(name string, status int32) error {
 	if status == 0 {
 		return nil
 	}
+	err := fmt.Errorf("cuda: %s: cuBLAS status %d", name, status)
 	if status == cublasAllocFailed {
-		return fmt.Errorf("cuda: %s: cuBLAS status %d: %w", name, status, backend.ErrMemory)
+		err = fmt.Errorf("%w: %w", err, backend.ErrMemory)
 	}
-	return fmt.Errorf("cuda: %s: cuBLAS status %d", name, status)
+	return err
 }
 
 // tf32 is whether products round their factors: because they were asked to, or because the library obeys its own
@@ -181,7 +188,7 @@ func (b *cublas) String() string {
 	if b.tf32() {
 		tf32 = " in TF32"
 	}
-	return fmt.Sprintf("cuBLAS %d%s (%s)", b.version, tf32, b.lib.path)
+	return fmt.Sprintf("cuBLAS %d%s (%s)", b.version, tf32, b.path)
 }
 
 // takes reports whether the library can do a product.
@@ -189,7 +196,7 @@ func (b *cublas) takes(p *product) bool { return b != nil && p.fits() }
 
 // gemm hands a product to the library, which counts columns first: a row-major matrix is the transpose there, so that
 // cᵀ = op(b)ᵀ·op(a)ᵀ is asked for.
-func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
+func (b *cublas) gemm(c tensor, pa, pb arg, p *product) error {
 	to := array(c)
 	for _, m := range []*memory{to.mem, pa.mem, pb.mem, b.space} {
 		b.g.touch(m)
@@ -197,24 +204,21 @@ func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
 	// The factors are read from the host's memory before the call returns, in the type of the product.
 	alpha64, beta64 := p.Alpha, p.Beta
 	alpha32, beta32 := float32(p.Alpha), float32(p.Beta)
-	alpha, beta := unsafe.Pointer(&alpha32), unsafe.Pointer(&beta32)
-	plain, batched := b.cublasSgemm, b.cublasSgemmStridedBatched
+	alpha, beta, double := unsafe.Pointer(&alpha32), unsafe.Pointer(&beta32), 0
 	if c.Type == backend.Float64 {
-		alpha, beta = unsafe.Pointer(&alpha64), unsafe.Pointer(&beta64)
-		plain, batched = b.cublasDgemm, b.cublasDgemmStridedBatched
+		alpha, beta, double = unsafe.Pointer(&alpha64), unsafe.Pointer(&beta64), 1
 	}
 	ta, tb := uintptr(p.TransB), uintptr(p.TransA)
 	m, n, k := uintptr(p.N), uintptr(p.M), uintptr(p.K)
 	name, status := "cublasGemm", int32(0)
 	if p.Batch == 1 {
-		status = call(plain, b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits), uintptr(p.LDB),
-			uintptr(pa.bits), uintptr(p.LDA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC))
+		status = call(b.at[cublasGemm+double], b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits),
+			uintptr(p.LDB), uintptr(pa.bits), uintptr(p.LDA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC))
 	} else {
 		name = "cublasGemmStridedBatched"
-		status = call(batched, b.handle, ta, tb, m, n, k, uintptr(alpha), uintptr(pb.bits), uintptr(p.LDB),
-			uintptr(p.StepB),
-			uintptr(pa.bits), uintptr(p.LDA), uintptr(p.StepA), uintptr(beta), uintptr(to.bits), uintptr(p.LDC),
-			uintptr(p.StepC), uintptr(p.Batch))
+		status = call(b.at[cublasGemmStridedBatched+double], b.handle, ta, tb, m, n, k, uintptr(alpha),
+			uintptr(pb.bits), uintptr(p.LDB), uintptr(p.StepB), uintptr(pa.bits), uintptr(p.LDA), uintptr(p.StepA),
+			uintptr(beta), uintptr(to.bits), uintptr(p.LDC), uintptr(p.StepC), uintptr(p.Batch))
 	}
 	b.g.note(name)
 	b.g.ran(pa.all+pb.all+to.all, p.flop())
@@ -225,7 +229,7 @@ func (b *cublas) gemm(c backend.Tensor, pa, pb arg, p *product) error {
 func (b *cublas) close() error {
 	var errs []error
 	if b.handle != 0 {
-		errs = append(errs, b.check("cublasDestroy", call(b.cublasDestroy, b.handle)))
+		errs = append(errs, b.call(cublasDestroy, b.handle))
 	}
 	if b.space != nil {
 		errs = append(errs, b.g.release(b.space))

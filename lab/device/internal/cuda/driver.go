@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -9,19 +10,84 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-// driver is the entry points of libcuda that this package uses. Names are the driver's, with the version that their
-// arguments have.
+// driver is libcuda.
 type driver struct {
-	lib *library
+	*library
+	at []uintptr // of functions
+}
 
-	cuInit, cuDriverGetVersion, cuDeviceGetCount, cuDeviceGet, cuDeviceGetName, cuDeviceGetAttribute,
-	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuCtxSetCurrent, cuMemGetInfo,
-	cuModuleLoadDataEx, cuModuleUnload, cuModuleGetFunction, cuLaunchKernel,
-	cuMemAlloc, cuMemFree, cuMemAllocHost, cuMemFreeHost, cuMemcpyHtoDAsync, cuMemcpyDtoHAsync, cuMemcpyDtoDAsync,
-	cuMemsetD8Async,
-	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamBeginCapture, cuStreamEndCapture,
-	cuGraphInstantiate, cuGraphLaunch, cuGraphExecDestroy, cuGraphDestroy,
-	cuGetErrorName, cuGetErrorString uintptr
+// The functions of libcuda that this package uses.
+const (
+	cuInit = iota
+	cuDriverGetVersion
+	cuDeviceGetCount
+	cuDeviceGet
+	cuDeviceGetName
+	cuDeviceGetAttribute
+	cuDevicePrimaryCtxRetain
+	cuDevicePrimaryCtxRelease
+	cuCtxSetCurrent
+	cuMemGetInfo
+	cuModuleLoadDataEx
+	cuModuleUnload
+	cuModuleGetFunction
+	cuLaunchKernel
+	cuMemAlloc
+	cuMemFree
+	cuMemAllocHost
+	cuMemFreeHost
+	cuMemcpyHtoDAsync
+	cuMemcpyDtoHAsync
+	cuMemcpyDtoDAsync
+	cuMemsetD8Async
+	cuStreamCreate
+	cuStreamDestroy
+	cuStreamSynchronize
+	cuStreamBeginCapture
+	cuStreamEndCapture
+	cuGraphInstantiateWithFlags
+	cuGraphLaunch
+	cuGraphExecDestroy
+	cuGraphDestroy
+	cuGetErrorName
+	cuGetErrorString
+)
+
+// functions are their names, with the version that their arguments have.
+var functions = []string{
+	cuInit:                      "cuInit",
+	cuDriverGetVersion:          "cuDriverGetVersion",
+	cuDeviceGetCount:            "cuDeviceGetCount",
+	cuDeviceGet:                 "cuDeviceGet",
+	cuDeviceGetName:             "cuDeviceGetName",
+	cuDeviceGetAttribute:        "cuDeviceGetAttribute",
+	cuDevicePrimaryCtxRetain:    "cuDevicePrimaryCtxRetain",
+	cuDevicePrimaryCtxRelease:   "cuDevicePrimaryCtxRelease_v2",
+	cuCtxSetCurrent:             "cuCtxSetCurrent",
+	cuMemGetInfo:                "cuMemGetInfo_v2",
+	cuModuleLoadDataEx:          "cuModuleLoadDataEx",
+	cuModuleUnload:              "cuModuleUnload",
+	cuModuleGetFunction:         "cuModuleGetFunction",
+	cuLaunchKernel:              "cuLaunchKernel",
+	cuMemAlloc:                  "cuMemAlloc_v2",
+	cuMemFree:                   "cuMemFree_v2",
+	cuMemAllocHost:              "cuMemAllocHost_v2",
+	cuMemFreeHost:               "cuMemFreeHost",
+	cuMemcpyHtoDAsync:           "cuMemcpyHtoDAsync_v2",
+	cuMemcpyDtoHAsync:           "cuMemcpyDtoHAsync_v2",
+	cuMemcpyDtoDAsync:           "cuMemcpyDtoDAsync_v2",
+	cuMemsetD8Async:             "cuMemsetD8Async",
+	cuStreamCreate:              "cuStreamCreate",
+	cuStreamDestroy:             "cuStreamDestroy_v2",
+	cuStreamSynchronize:         "cuStreamSynchronize",
+	cuStreamBeginCapture:        "cuStreamBeginCapture_v2",
+	cuStreamEndCapture:          "cuStreamEndCapture",
+	cuGraphInstantiateWithFlags: "cuGraphInstantiateWithFlags",
+	cuGraphLaunch:               "cuGraphLaunch",
+	cuGraphExecDestroy:          "cuGraphExecDestroy",
+	cuGraphDestroy:              "cuGraphDestroy",
+	cuGetErrorName:              "cuGetErrorName",
+	cuGetErrorString:            "cuGetErrorString",
 }
 
 // driverNames are where libcuda is looked for: what the linker finds, then where containers and distributions put it.
@@ -50,51 +116,23 @@ func loadDriver(path string) (*driver, error) {
 		return nil, fmt.Errorf("%w: no CUDA driver; looked for %s (COUPLING_CUDA_DRIVER names another)%s",
 			backend.ErrNoDevice, strings.Join(names, ", "), why(err))
 	}
-	d := &driver{lib: lib}
-	for _, s := range []struct {
-		to   *uintptr
-		name string
-	}{
-		{&d.cuInit, "cuInit"},
-		{&d.cuDriverGetVersion, "cuDriverGetVersion"},
-		{&d.cuDeviceGetCount, "cuDeviceGetCount"},
-		{&d.cuDeviceGet, "cuDeviceGet"},
-		{&d.cuDeviceGetName, "cuDeviceGetName"},
-		{&d.cuDeviceGetAttribute, "cuDeviceGetAttribute"},
-		{&d.cuDevicePrimaryCtxRetain, "cuDevicePrimaryCtxRetain"},
-		{&d.cuDevicePrimaryCtxRelease, "cuDevicePrimaryCtxRelease_v2"},
-		{&d.cuCtxSetCurrent, "cuCtxSetCurrent"},
-		{&d.cuMemGetInfo, "cuMemGetInfo_v2"},
-		{&d.cuModuleLoadDataEx, "cuModuleLoadDataEx"},
-		{&d.cuModuleUnload, "cuModuleUnload"},
-		{&d.cuModuleGetFunction, "cuModuleGetFunction"},
-		{&d.cuLaunchKernel, "cuLaunchKernel"},
-		{&d.cuMemAlloc, "cuMemAlloc_v2"},
-		{&d.cuMemFree, "cuMemFree_v2"},
-		{&d.cuMemAllocHost, "cuMemAllocHost_v2"},
-		{&d.cuMemFreeHost, "cuMemFreeHost"},
-		{&d.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2"},
-		{&d.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2"},
-		{&d.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2"},
-		{&d.cuMemsetD8Async, "cuMemsetD8Async"},
-		{&d.cuStreamCreate, "cuStreamCreate"},
-		{&d.cuStreamDestroy, "cuStreamDestroy_v2"},
-		{&d.cuStreamSynchronize, "cuStreamSynchronize"},
-		{&d.cuStreamBeginCapture, "cuStreamBeginCapture_v2"},
-		{&d.cuStreamEndCapture, "cuStreamEndCapture"},
-		{&d.cuGraphInstantiate, "cuGraphInstantiateWithFlags"},
-		{&d.cuGraphLaunch, "cuGraphLaunch"},
-		{&d.cuGraphExecDestroy, "cuGraphExecDestroy"},
-		{&d.cuGraphDestroy, "cuGraphDestroy"},
-		{&d.cuGetErrorName, "cuGetErrorName"},
-		{&d.cuGetErrorString, "cuGetErrorString"},
-	} {
-		if *s.to, err = lib.symbol(s.name); err != nil {
-			return nil, fmt.Errorf("%w: the driver is too old (CUDA 11.4 is needed) or none: %w",
-				backend.ErrNoDevice, err)
-		}
+	d := &driver{library: lib}
+	if d.at, err = lib.symbols(functions); err != nil {
+		return nil, fmt.Errorf("%w: the driver is too old (CUDA 11.4 is needed) or none: %w", backend.ErrNoDevice, err)
 	}
 	return d, nil
+}
+
+// symbols is the addresses of functions.
+func (l *library) symbols(names []string) ([]uintptr, error) {
+	at := make([]uintptr, len(names))
+	for i, name := range names {
+		var err error
+		if at[i], err = l.symbol(name); err != nil {
+			return nil, err
+		}
+	}
+	return at, nil
 }
 
 // why holds the linker's messages about libraries that it found and could not open; absent ones need none.
@@ -115,6 +153,8 @@ const (
 	cudaErrorNoDevice = 100
 )
 
+var errNoGPU = errors.New("no GPU")
+
 // driverError is the result code of a call of the driver.
 type driverError struct {
 	call string // the function, and what it was called for
@@ -126,21 +166,36 @@ func (e *driverError) Error() string { return fmt.Sprintf("%s: %s", e.call, e.te
 
 // Is makes every call that finds no memory ErrMemory: kernels, streams and graphs take some too.
 func (e *driverError) Is(target error) bool {
-	return e.code == cudaErrorMemory && target == backend.ErrMemory
+	return e.code == cudaErrorMemory && target == backend.ErrMemory || e.code == cudaErrorNoDevice && target == errNoGPU
 }
 
-// check turns a result into an error.
-func (d *driver) check(call string, code int32) error {
-	if code == cudaSuccess {
-		return nil
+// call calls a function.
+//
+//go:uintptrescapes
+func (d *driver) call(function int, args ...uintptr) error {
+	if code := call(d.at[function], args...); code != cudaSuccess {
+		return d.failure(strings.TrimSuffix(functions[function], "_v2"), code)
 	}
+	return nil
+}
+
+// failure is the error of a call.
+func (d *driver) failure(call string, code int32) error {
 	return &driverError{call, code, d.describe(code)}
+}
+
+// calledFor adds to the error of a call what it was for.
+func calledFor(what string, err error) error {
+	if e := new(driverError); errors.As(err, &e) {
+		e.call += " " + what
+	}
+	return err
 }
 
 func (d *driver) describe(code int32) string {
 	var name, text *byte
-	call(d.cuGetErrorName, uintptr(code), uintptr(unsafe.Pointer(&name)))
-	call(d.cuGetErrorString, uintptr(code), uintptr(unsafe.Pointer(&text)))
+	call(d.at[cuGetErrorName], uintptr(code), uintptr(unsafe.Pointer(&name)))
+	call(d.at[cuGetErrorString], uintptr(code), uintptr(unsafe.Pointer(&text)))
 	if name == nil {
 		return fmt.Sprintf("error %d", code)
 	}

@@ -86,8 +86,8 @@ func TestCuts(t *testing.T) {
 	for i := range pixels {
 		pixels[i] = rng.NormFloat64() / 8
 	}
-	set := func(shape ...int) backend.Tensor {
-		t := backend.Tensor{Shape: shape}
+	set := func(shape ...int) tensor {
+		t := tensor{Shape: shape}
 		return r.set(backend.Float32, pixels[:t.Len()], shape...)
 	}
 	x, y, u, h, v, w, square := set(n, d), set(m, d), set(n), set(m), set(m, k), set(n, 2), backend.Cost{Square: 1}

@@ -27,8 +27,8 @@ func (g *gpu) askFault() (*fault, error) {
 	g.mayFault = false
 	f := new(fault)
 	g.traffic.Downloads++
-	code := call(g.cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), uintptr(faultSize), g.stream)
-	return f, g.check("cuMemcpyDtoHAsync", code)
+	return f, g.call(cuMemcpyDtoHAsync, uintptr(unsafe.Pointer(f)), uintptr(g.faults.addr), uintptr(faultSize),
+		g.stream)
 }
 
 // tell returns the error of a copied fault, and clears it on the GPU.
@@ -47,5 +47,5 @@ func (g *gpu) tell(f *fault) error {
 func (g *gpu) zero(m *memory) error {
 	g.touch(m)
 	g.ran(m.size, 0)
-	return g.check("cuMemsetD8Async", call(g.cuMemsetD8Async, uintptr(m.addr), 0, uintptr(m.size), g.stream))
+	return g.call(cuMemsetD8Async, uintptr(m.addr), 0, uintptr(m.size), g.stream)
 }

@@ -16,7 +16,7 @@ type product struct {
 }
 
 // newProduct reads sizes from shapes. A factor of first size 1 is shared by the batch: its step is 0.
-func newProduct(c backend.Tensor, alpha float64, a backend.Tensor, transA bool, b backend.Tensor, transB bool,
+func newProduct(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool,
 	beta float64) product {
 	r := len(c.Shape)
 	p := product{Alpha: alpha, Beta: beta, Batch: 1, Splits: 1}
@@ -37,7 +37,7 @@ func newProduct(c backend.Tensor, alpha float64, a backend.Tensor, transA bool, 
 	return p
 }
 
-func matrixStep(t backend.Tensor) int64 {
+func matrixStep(t tensor) int64 {
 	if t.Shape[0] == 1 {
 		return 0
 	}
@@ -45,14 +45,14 @@ func matrixStep(t backend.Tensor) int64 {
 }
 
 // Gemm is c = alpha·op(a)·op(b) + beta·c.
-func (g *gpu) Gemm(c backend.Tensor, alpha float64, a backend.Tensor, transA bool, b backend.Tensor, transB bool,
+func (g *gpu) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool,
 	beta float64) error {
 	return g.do(func() error {
 		return g.gemm(c, array(a), array(b), newProduct(c, alpha, a, transA, b, transB, beta))
 	})
 }
 
-func (g *gpu) gemm(c backend.Tensor, a, b arg, p product) error {
+func (g *gpu) gemm(c tensor, a, b arg, p product) error {
 	switch {
 	case p.M == 0 || p.N == 0 || p.Batch == 0:
 		return nil
@@ -72,7 +72,7 @@ func tile(t backend.DType) (big, small int64) {
 
 // ownGemm takes big tiles where they fill a GPU, small ones else, and splits long products of few tiles along k. What
 // it takes depends on sizes alone.
-func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
+func (g *gpu) ownGemm(c tensor, a, b arg, p product) error {
 	const shortest = 256 // split
 	fill := int64(g.limits.fill)
 	side, small := tile(c.Type)
@@ -94,12 +94,12 @@ func (g *gpu) ownGemm(c backend.Tensor, a, b arg, p product) error {
 	}
 	return g.borrow(bytes, func(parts *memory) error {
 		size := grid{x: int(tilesM * tilesN), z: int(min(int64(p.Batch)*int64(p.Splits), int64(g.limits.rows)))}
-		err := g.launch("gemm", name+suffix(c.Type), size, array(c), a, b, block(parts), record(&p))
+		err := g.launchOf("gemm", name, c, size, array(c), a, b, block(parts), record(&p))
 		if err != nil || p.Splits == 1 {
 			return err
 		}
 		blocks := grid{x: min(int((each+255)/256), g.limits.blocks), y: min(int(p.Batch), g.limits.rows)}
-		return g.launch("gemm", "gemm_join"+suffix(c.Type), blocks, array(c), block(parts), i64(int(p.Batch)),
+		return g.launchOf("gemm", "gemm_join", c, blocks, array(c), block(parts), i64(int(p.Batch)),
 			i64(int(each)), i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
 	})
 }

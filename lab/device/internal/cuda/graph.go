@@ -36,7 +36,7 @@ func (g *gpu) Record(f func() error) (backend.Graph, error) {
 		if err := g.releaseAll(); err != nil {
 			return err
 		}
-		err := g.check("cuStreamBeginCapture", call(g.cuStreamBeginCapture, g.stream, captureRelaxed))
+		err := g.call(cuStreamBeginCapture, g.stream, captureRelaxed)
 		if err == nil {
 			g.record = rec
 		}
@@ -68,16 +68,14 @@ func (r *graph) end(ok bool) error {
 	g.record = nil
 	r.faults, g.mayFault = g.mayFault, false
 	var captured uintptr
-	if err := g.check("cuStreamEndCapture", call(g.cuStreamEndCapture, g.stream,
-		uintptr(unsafe.Pointer(&captured)))); err != nil {
+	if err := g.call(cuStreamEndCapture, g.stream, uintptr(unsafe.Pointer(&captured))); err != nil {
 		return fmt.Errorf("%w (recording %v)", err, g.recent)
 	}
 	var err error
 	if ok {
-		err = g.check("cuGraphInstantiateWithFlags",
-			call(g.cuGraphInstantiate, uintptr(unsafe.Pointer(&r.exec)), captured, 0))
+		err = g.call(cuGraphInstantiateWithFlags, uintptr(unsafe.Pointer(&r.exec)), captured, 0)
 	}
-	return errors.Join(err, g.check("cuGraphDestroy", call(g.cuGraphDestroy, captured)))
+	return errors.Join(err, g.call(cuGraphDestroy, captured))
 }
 
 // Launch does it again.
@@ -88,7 +86,7 @@ func (r *graph) Launch() error {
 		g.note("a graph")
 		t, one := &g.traffic, r.traffic
 		t.Launches, t.Kernels, t.Bytes, t.FLOP = t.Launches+1, t.Kernels+one.Kernels, t.Bytes+one.Bytes, t.FLOP+one.FLOP
-		return g.check("cuGraphLaunch", call(g.cuGraphLaunch, r.exec, g.stream))
+		return g.call(cuGraphLaunch, r.exec, g.stream)
 	})
 }
 
@@ -98,7 +96,7 @@ func (r *graph) Close() error {
 	return g.do(func() error {
 		var errs []error
 		if r.exec != 0 {
-			errs = append(errs, g.wait(), g.check("cuGraphExecDestroy", call(g.cuGraphExecDestroy, r.exec)))
+			errs = append(errs, g.wait(), g.call(cuGraphExecDestroy, r.exec))
 		}
 		r.exec = 0
 		for _, kept := range r.pool.free {

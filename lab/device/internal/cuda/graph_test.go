@@ -12,7 +12,7 @@ import (
 func TestFreeBeforeClose(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	m := must.Get(r.g.Alloc(400))
-	x := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
+	x := tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
 	rec := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
 	r.ok(r.g.Free(m))
 	y := r.new(backend.Float32, 100)
@@ -45,13 +45,13 @@ func TestRecordedIndex(t *testing.T) {
 func TestTwoGraphs(t *testing.T) {
 	for _, firstCloses := range []bool{true, false} {
 		r := newCachingRig(t, Config{})
-		alloc := func() backend.Tensor {
+		alloc := func() tensor {
 			m := must.Get(r.g.Alloc(400))
-			return backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
+			return tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
 		}
 		x := alloc()
 		a := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
-		var y backend.Tensor
+		var y tensor
 		b, err := r.g.Record(func() error {
 			r.ok(r.g.Free(x.Mem))
 			y = alloc()
@@ -95,7 +95,7 @@ func TestRecordInFullMemory(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		x := backend.Tensor{Mem: m, Type: backend.Float32, Shape: []int{6 << 18}}
+		x := tensor{Mem: m, Type: backend.Float32, Shape: []int{6 << 18}}
 		return errors.Join(r.g.Fill(x, 1), r.g.Free(m))
 	})
 	r.ok(err)

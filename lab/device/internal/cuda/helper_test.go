@@ -47,9 +47,9 @@ func (r *rig) ok(err error) {
 }
 
 // new is a tensor of unknown contents.
-func (r *rig) new(dt backend.DType, shape ...int) backend.Tensor {
+func (r *rig) new(dt backend.DType, shape ...int) tensor {
 	r.Helper()
-	t := backend.Tensor{Type: dt, Shape: shape}
+	t := tensor{Type: dt, Shape: shape}
 	m := must.Get(r.g.Alloc(int64(t.Len()) * int64(dt.Size())))
 	t.Mem = m
 	r.Cleanup(func() {
@@ -61,7 +61,7 @@ func (r *rig) new(dt backend.DType, shape ...int) backend.Tensor {
 }
 
 // full is a tensor whose elements are v.
-func (r *rig) full(dt backend.DType, v float64, shape ...int) backend.Tensor {
+func (r *rig) full(dt backend.DType, v float64, shape ...int) tensor {
 	r.Helper()
 	t := r.new(dt, shape...)
 	r.ok(r.g.Fill(t, v))
@@ -69,7 +69,7 @@ func (r *rig) full(dt backend.DType, v float64, shape ...int) backend.Tensor {
 }
 
 // set is a tensor with the given elements, rounded to its type.
-func (r *rig) set(dt backend.DType, x []float64, shape ...int) backend.Tensor {
+func (r *rig) set(dt backend.DType, x []float64, shape ...int) tensor {
 	r.Helper()
 	t := r.new(dt, shape...)
 	if dt == backend.Float64 {
@@ -80,14 +80,14 @@ func (r *rig) set(dt backend.DType, x []float64, shape ...int) backend.Tensor {
 	return t
 }
 
-func (r *rig) ints(x []int32, shape ...int) backend.Tensor {
+func (r *rig) ints(x []int32, shape ...int) tensor {
 	r.Helper()
 	t := r.new(backend.Int32, shape...)
 	r.ok(r.g.Upload(t, addressOf(x)))
 	return t
 }
 
-func (r *rig) get(t backend.Tensor) []float64 {
+func (r *rig) get(t tensor) []float64 {
 	r.Helper()
 	switch t.Type {
 	case backend.Float64:

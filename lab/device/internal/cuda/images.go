@@ -23,7 +23,7 @@ func planesOf(h, w, oh, ow int) window {
 }
 
 // between is planesOf the images x and y.
-func between(x, y backend.Tensor) window {
+func between(x, y tensor) window {
 	return planesOf(x.Shape[2], x.Shape[3], y.Shape[2], y.Shape[3])
 }
 
@@ -50,7 +50,7 @@ func coprime(a, b int32) (_, _ int32) {
 }
 
 // resample is the window of nearest neighbours, which keeps its divisors where others have the kernel's and stride's.
-func resample(x, y backend.Tensor) window {
+func resample(x, y tensor) window {
 	g := between(x, y)
 	g.ByKW, g.ByK = divBy(y.Shape[2]), divBy(x.Shape[2])
 	g.BySH, g.BySW = divBy(y.Shape[3]), divBy(x.Shape[3])
@@ -78,7 +78,7 @@ func (g *gpu) planewise(name string, w window, dst part, others []part, extra ..
 				args = append(args, array(shift(o.t, at*o.each)))
 			}
 			args = append(append(args, record(&w), i64(n)), extra...)
-			if err := g.each("images", name+suffix(dst.t.Type), n, args...); err != nil {
+			if err := g.eachOf("images", name, dst.t, n, args...); err != nil {
 				return err
 			}
 		}
@@ -88,23 +88,23 @@ func (g *gpu) planewise(name string, w window, dst part, others []part, extra ..
 
 // part is a tensor with so many elements a plane, and threads for them.
 type part struct {
-	t             backend.Tensor
+	t             tensor
 	each, threads int
 }
 
 // images is a tensor N×C×H×W as a part.
-func images(t backend.Tensor) part {
+func images(t tensor) part {
 	each := t.Shape[2] * t.Shape[3]
 	return part{t, each, each}
 }
 
-func shift(t backend.Tensor, by int) backend.Tensor {
+func shift(t tensor, by int) tensor {
 	t.Offset += by
 	return t
 }
 
 // patches is the window from images x to their patches col, and col by planes of x.
-func patches(col, x backend.Tensor, b backend.Window) (window, part) {
+func patches(col, x tensor, b backend.Window) (window, part) {
 	s := x.Shape
 	oh := (s[2]+2*b.Pad[0]-b.Dilation[0]*(b.Kernel[0]-1)-1)/b.Stride[0] + 1
 	ow := (s[3]+2*b.Pad[1]-b.Dilation[1]*(b.Kernel[1]-1)-1)/b.Stride[1] + 1
@@ -113,50 +113,50 @@ func patches(col, x backend.Tensor, b backend.Window) (window, part) {
 }
 
 // im2col writes patches: col[n, (c·kh+i)·kw+j, oy·OW+ox] = x[n, c, oy·s−p+i·d, ox·s−p+j·d], 0 outside.
-func (g *gpu) im2col(col, x backend.Tensor, b backend.Window) error {
+func (g *gpu) im2col(col, x tensor, b backend.Window) error {
 	w, to := patches(col, x, b)
 	w.BySH = divBy((int(w.OH)*int(w.OW) + 3) / 4)
 	return g.planewise("im2col", w, to, []part{images(x)})
 }
 
 // col2im adds patches up.
-func (g *gpu) col2im(x, col backend.Tensor, b backend.Window) error {
+func (g *gpu) col2im(x, col tensor, b backend.Window) error {
 	w, from := patches(col, x, b)
 	return g.planewise("col2im", w, images(x), []part{from})
 }
 
 // MaxPool is maxima and where they are.
-func (g *gpu) MaxPool(y, index, x backend.Tensor, b backend.Window) error {
+func (g *gpu) MaxPool(y, index, x tensor, b backend.Window) error {
 	return g.planewise("max_pool", between(x, y).slides(b), images(y), []part{images(index), images(x)})
 }
 
 // MaxPoolVJP adds gradients where the maxima were.
-func (g *gpu) MaxPoolVJP(dx, dy, index backend.Tensor, b backend.Window) error {
+func (g *gpu) MaxPoolVJP(dx, dy, index tensor, b backend.Window) error {
 	return g.planewise("max_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy), images(index)})
 }
 
 // AvgPool is means of windows.
-func (g *gpu) AvgPool(y, x backend.Tensor, b backend.Window) error {
+func (g *gpu) AvgPool(y, x tensor, b backend.Window) error {
 	return g.planewise("avg_pool", between(x, y).slides(b), images(y), []part{images(x)})
 }
 
 // AvgPoolVJP spreads gradients over windows.
-func (g *gpu) AvgPoolVJP(dx, dy backend.Tensor, b backend.Window) error {
+func (g *gpu) AvgPoolVJP(dx, dy tensor, b backend.Window) error {
 	return g.planewise("avg_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy)})
 }
 
 // Nearest resamples.
-func (g *gpu) Nearest(y, x backend.Tensor) error {
+func (g *gpu) Nearest(y, x tensor) error {
 	return g.planewise("nearest", resample(x, y), images(y), []part{images(x)})
 }
 
 // NearestVJP is its transpose.
-func (g *gpu) NearestVJP(dx, dy backend.Tensor) error {
+func (g *gpu) NearestVJP(dx, dy tensor) error {
 	return g.planewise("nearest_vjp", resample(dx, dy), images(dx), []part{images(dy)})
 }
 
 // Bilinear resamples with linear interpolation.
-func (g *gpu) Bilinear(y, x backend.Tensor, align bool) error {
+func (g *gpu) Bilinear(y, x tensor, align bool) error {
 	w, to := between(x, y), images(y)
 	to.threads = (to.each + 3) / 4
 	w.BySH = divBy(to.threads)
@@ -164,7 +164,7 @@ func (g *gpu) Bilinear(y, x backend.Tensor, align bool) error {
 }
 
 // BilinearVJP is its transpose.
-func (g *gpu) BilinearVJP(dx, dy backend.Tensor, align bool) error {
+func (g *gpu) BilinearVJP(dx, dy tensor, align bool) error {
 	return g.bilinear("bilinear_vjp", between(dx, dy), images(dx), images(dy), align)
 }
 

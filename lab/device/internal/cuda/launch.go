@@ -9,6 +9,8 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
+type tensor = backend.Tensor
+
 // arg is an argument of a kernel.
 type arg struct {
 	bits uint64
@@ -33,7 +35,7 @@ func flag(v bool) arg {
 }
 
 // array is the address of a tensor's first element.
-func array(t backend.Tensor) arg {
+func array(t tensor) arg {
 	m, _ := t.Mem.(*memory)
 	if m == nil || m.addr == 0 {
 		return arg{size: 8}
@@ -110,6 +112,16 @@ func (g *gpu) each(module, name string, n int, args ...arg) error {
 	return g.start(e, grid{x: min((n-1)/e.block+1, g.limits.blocks)}, args)
 }
 
+// eachOf is each of the kernel for the type of t.
+func (g *gpu) eachOf(module, name string, t tensor, n int, args ...arg) error {
+	return g.each(module, name+suffix(t.Type), n, args...)
+}
+
+// launchOf is launch of the kernel for the type of t.
+func (g *gpu) launchOf(module, name string, t tensor, size grid, args ...arg) error {
+	return g.launch(module, name+suffix(t.Type), size, args...)
+}
+
 // launch launches a kernel. An empty grid launches nothing.
 func (g *gpu) launch(module, name string, size grid, args ...arg) error {
 	if size.x == 0 {
@@ -132,10 +144,10 @@ func (g *gpu) start(e *entry, size grid, args []arg) error {
 		bytes += a.all
 	}
 	g.ran(bytes, 0)
-	code := call(g.cuLaunchKernel, e.handle, uintptr(size.x), uintptr(max(size.y, 1)), uintptr(max(size.z, 1)),
+	err := g.call(cuLaunchKernel, e.handle, uintptr(size.x), uintptr(max(size.y, 1)), uintptr(max(size.z, 1)),
 		uintptr(e.block), 1, 1, 0, g.stream, uintptr(unsafe.Pointer(&g.slots.pointers[0])), 0)
-	if err := g.check("cuLaunchKernel "+e.name, code); err != nil {
-		return err
+	if err != nil {
+		return calledFor(e.name, err)
 	}
 	g.note(e.name)
 	return nil
@@ -169,8 +181,7 @@ func (g *gpu) wait() error {
 // drain waits for the stream.
 func (g *gpu) drain() error {
 	g.traffic.Waits++
-	code := call(g.cuStreamSynchronize, g.stream)
-	if err := g.check("cuStreamSynchronize", code); err != nil {
+	if err := g.call(cuStreamSynchronize, g.stream); err != nil {
 		if len(g.recent) == 0 {
 			return err
 		}

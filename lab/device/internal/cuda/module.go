@@ -40,10 +40,9 @@ func (g *gpu) entry(moduleName, name string) (*entry, error) {
 	}
 	if e.handle == 0 {
 		symbol := append([]byte(name), 0)
-		code := call(g.cuModuleGetFunction, uintptr(unsafe.Pointer(&e.handle)), m.handle,
-			uintptr(unsafe.Pointer(&symbol[0])))
-		if err := g.check("cuModuleGetFunction "+name, code); err != nil {
-			return nil, err
+		if err := g.call(cuModuleGetFunction, uintptr(unsafe.Pointer(&e.handle)), m.handle,
+			uintptr(unsafe.Pointer(&symbol[0]))); err != nil {
+			return nil, calledFor(name, err)
 		}
 	}
 	return e, nil
@@ -100,11 +99,10 @@ func (g *gpu) load(m *module, name string, image []byte) error {
 	defer pin.Unpin()
 	pin.Pin(&log[0])
 	values := [2]uintptr{uintptr(unsafe.Pointer(&log[0])), uintptr(len(log))}
-	code := call(g.cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&image[0])), 2,
-		uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0])))
-	if err := g.check("cuModuleLoadDataEx "+name, code); err != nil {
+	if err := g.call(cuModuleLoadDataEx, uintptr(unsafe.Pointer(&m.handle)), uintptr(unsafe.Pointer(&image[0])), 2,
+		uintptr(unsafe.Pointer(&options[0])), uintptr(unsafe.Pointer(&values[0]))); err != nil {
 		said, _, _ := bytes.Cut(log, []byte{0})
-		return fmt.Errorf("%w\n%s", err, said)
+		return fmt.Errorf("%w\n%s", calledFor(name, err), said)
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"coupling/lab/device/internal/backend"
 )
 
-func bytesOf(t backend.Tensor) uintptr { return uintptr(t.Len()) * uintptr(t.Type.Size()) }
+func bytesOf(t tensor) uintptr { return uintptr(t.Len()) * uintptr(t.Type.Size()) }
 
 // stage is page-locked memory that small uploads are copied to first, one after the other, so that
 // the host need not wait for the GPU to fetch them. Its contents are fetched when the stream was
@@ -25,7 +25,7 @@ const (
 )
 
 // Upload copies from a slice, which the caller has back when it returns.
-func (g *gpu) Upload(t backend.Tensor, src unsafe.Pointer) error {
+func (g *gpu) Upload(t tensor, src unsafe.Pointer) error {
 	if t.Len() == 0 {
 		return nil
 	}
@@ -40,11 +40,11 @@ func (g *gpu) Upload(t backend.Tensor, src unsafe.Pointer) error {
 			}
 		}
 		g.traffic.Uploads++
-		code := call(g.cuMemcpyHtoDAsync, uintptr(array(t).bits), uintptr(p), uintptr(n), g.stream)
-		if err := g.check("cuMemcpyHtoDAsync", code); err != nil || staged {
+		err := g.call(cuMemcpyHtoDAsync, uintptr(array(t).bits), uintptr(p), uintptr(n), g.stream)
+		if err != nil || staged {
 			return err
 		}
-		err := g.wait()
+		err = g.wait()
 		runtime.KeepAlive(src) // until the copy is done
 		return err
 	})
@@ -54,8 +54,7 @@ func (g *gpu) Upload(t backend.Tensor, src unsafe.Pointer) error {
 func (g *gpu) staged(from unsafe.Pointer, n int) (unsafe.Pointer, error) {
 	if g.stage.memory == nil {
 		var at unsafe.Pointer
-		if err := g.check("cuMemAllocHost", call(g.cuMemAllocHost, uintptr(unsafe.Pointer(&at)),
-			stageSize)); err != nil {
+		if err := g.call(cuMemAllocHost, uintptr(unsafe.Pointer(&at)), stageSize); err != nil {
 			return nil, err
 		}
 		g.stage.memory = unsafe.Slice((*byte)(at), stageSize)
@@ -72,24 +71,23 @@ func (g *gpu) staged(from unsafe.Pointer, n int) (unsafe.Pointer, error) {
 }
 
 // Download copies to a slice, waiting until the copy is done.
-func (g *gpu) Download(dst unsafe.Pointer, t backend.Tensor) error {
+func (g *gpu) Download(dst unsafe.Pointer, t tensor) error {
 	return g.do(func() error {
 		if t.Len() == 0 {
 			return g.wait()
 		}
 		g.traffic.Downloads++
-		code := call(g.cuMemcpyDtoHAsync, uintptr(dst), uintptr(array(t).bits), bytesOf(t), g.stream)
-		if err := g.check("cuMemcpyDtoHAsync", code); err != nil {
-			return err
+		err := g.call(cuMemcpyDtoHAsync, uintptr(dst), uintptr(array(t).bits), bytesOf(t), g.stream)
+		if err == nil {
+			err = g.wait()
 		}
-		err := g.wait()
 		runtime.KeepAlive(dst)
 		return err
 	})
 }
 
 // Convert copies between types.
-func (g *gpu) Convert(dst, src backend.Tensor) error {
+func (g *gpu) Convert(dst, src tensor) error {
 	return g.do(func() error {
 		switch n := dst.Len(); {
 		case n == 0:
@@ -105,7 +103,7 @@ func (g *gpu) Convert(dst, src backend.Tensor) error {
 }
 
 // copy copies between tensors of one type and size.
-func (g *gpu) copy(dst, src backend.Tensor) error {
+func (g *gpu) copy(dst, src tensor) error {
 	to, from := array(dst), array(src)
 	if to.bits == from.bits || dst.Len() == 0 {
 		return nil
@@ -113,8 +111,7 @@ func (g *gpu) copy(dst, src backend.Tensor) error {
 	g.touch(to.mem)
 	g.touch(from.mem)
 	g.ran(to.all+from.all, 0)
-	return g.check("cuMemcpyDtoDAsync", call(g.cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits),
-		bytesOf(dst), g.stream))
+	return g.call(cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits), bytesOf(dst), g.stream)
 }
 
 // plain is the end of the names of kernels that only move elements.
@@ -127,7 +124,7 @@ func plain(t backend.DType) string {
 
 // runs is plain, or _b128 where all sizes and steps, in elements, and both addresses are multiples of
 // 16 bytes, and how many elements that is.
-func runs(dst, src backend.Tensor, sizes ...int) (name string, per int) {
+func runs(dst, src tensor, sizes ...int) (name string, per int) {
 	size := dst.Type.Size()
 	all := array(dst).bits | array(src).bits
 	for _, s := range sizes {
@@ -140,7 +137,7 @@ func runs(dst, src backend.Tensor, sizes ...int) (name string, per int) {
 }
 
 // Permute writes src with its axes permuted: axis i of dst is axis perm[i] of src.
-func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
+func (g *gpu) Permute(dst, src tensor, perm []int) error {
 	to, from, name, per := slices.Clone(dst.Shape), slices.Clone(src.Shape), plain(dst.Type), 1
 	if last := len(perm) - 1; perm[last] == last {
 		name, per = runs(dst, src, from[last])
@@ -172,7 +169,7 @@ func (g *gpu) Permute(dst, src backend.Tensor, perm []int) error {
 }
 
 // Reverse turns the last axis round: Permute's kernel, going backwards from the last element of a row.
-func (g *gpu) Reverse(dst, src backend.Tensor) error {
+func (g *gpu) Reverse(dst, src tensor) error {
 	n := src.Shape[len(src.Shape)-1]
 	if src.Len() == 0 {
 		return nil
@@ -184,17 +181,17 @@ func (g *gpu) Reverse(dst, src backend.Tensor) error {
 }
 
 // Paste copies src into dst from index at of an axis on.
-func (g *gpu) Paste(dst, src backend.Tensor, axis, at int) error {
+func (g *gpu) Paste(dst, src tensor, axis, at int) error {
 	return g.part(dst, src, dst, src, axis, at)
 }
 
 // Cut copies the part of src from index at of an axis on.
-func (g *gpu) Cut(dst, src backend.Tensor, axis, at int) error {
+func (g *gpu) Cut(dst, src tensor, axis, at int) error {
 	return g.part(dst, src, src, dst, axis, at)
 }
 
 // part copies between the small tensor and its place in the big one.
-func (g *gpu) part(dst, src, big, small backend.Tensor, axis, at int) error {
+func (g *gpu) part(dst, src, big, small tensor, axis, at int) error {
 	inner, count := 1, 1
 	for i, s := range small.Shape {
 		switch {
@@ -229,7 +226,7 @@ func (g *gpu) part(dst, src, big, small backend.Tensor, axis, at int) error {
 }
 
 // Gather copies rows of a table, as runs of 16 bytes where they begin at multiples of it.
-func (g *gpu) Gather(dst, table, index backend.Tensor) error {
+func (g *gpu) Gather(dst, table, index tensor) error {
 	n, d := index.Len(), dst.Shape[1]
 	return g.do(func() error {
 		if n*d == 0 {
@@ -252,14 +249,14 @@ func (g *gpu) Gather(dst, table, index backend.Tensor) error {
 }
 
 // Scatter adds rows to a table, in their order.
-func (g *gpu) Scatter(table, src, index backend.Tensor) error {
+func (g *gpu) Scatter(table, src, index tensor) error {
 	n := index.Len()
 	return g.do(func() error {
 		if n == 0 {
 			return nil
 		}
 		g.mayFault = true
-		return g.launch("layout", "scatter"+suffix(table.Type), grid{x: min(n, g.limits.blocks)}, array(table),
+		return g.launchOf("layout", "scatter", table, grid{x: min(n, g.limits.blocks)}, array(table),
 			array(src), array(index), block(g.faults), i64(n), i64(src.Shape[1]), i64(table.Shape[0]))
 	})
 }

@@ -73,10 +73,9 @@ func Open(c Config) (backend.Backend, error) {
 	g := &gpu{driver: d, cfg: c, modules: map[string]*module{}, slots: newLaunchSlots(), limits: standard}
 	g.pool.exact = os.Getenv("COUPLING_CUDA_NO_CACHE") == "1"
 	if err := g.find(); err != nil {
-		return nil, fmt.Errorf("%w: %w (driver: %s)", backend.ErrNoDevice, err, d.lib.path)
+		return nil, fmt.Errorf("%w: %w (driver: %s)", backend.ErrNoDevice, err, d.path)
 	}
-	if err := g.check("cuDevicePrimaryCtxRetain", call(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&g.context)),
-		uintptr(g.ordinal))); err != nil {
+	if err := g.call(cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&g.context)), uintptr(g.ordinal)); err != nil {
 		return nil, err
 	}
 	if err := g.do(g.prepare); err != nil {
@@ -88,19 +87,19 @@ func Open(c Config) (backend.Backend, error) {
 // find checks the driver's version and takes the device.
 func (g *gpu) find() error {
 	var version, count, major, minor int32
-	if code := call(g.cuInit, 0); code == cudaErrorNoDevice {
-		return fmt.Errorf("the driver finds no GPU: %w", g.check("cuInit", code))
-	} else if err := g.check("cuInit", code); err != nil {
+	if err := g.call(cuInit, 0); errors.Is(err, errNoGPU) {
+		return fmt.Errorf("the driver finds no GPU: %w", err)
+	} else if err != nil {
 		return err
 	}
-	if err := g.check("cuDriverGetVersion", call(g.cuDriverGetVersion, uintptr(unsafe.Pointer(&version)))); err != nil {
+	if err := g.call(cuDriverGetVersion, uintptr(unsafe.Pointer(&version))); err != nil {
 		return err
 	}
 	if version < needDriver {
 		return fmt.Errorf("the driver is for CUDA %s, too old: the kernels need %s", cudaVersion(version),
 			cudaVersion(needDriver))
 	}
-	if err := g.check("cuDeviceGetCount", call(g.cuDeviceGetCount, uintptr(unsafe.Pointer(&count)))); err != nil {
+	if err := g.call(cuDeviceGetCount, uintptr(unsafe.Pointer(&count))); err != nil {
 		return err
 	}
 	if g.cfg.Ordinal < 0 || g.cfg.Ordinal >= int(count) {
@@ -108,12 +107,9 @@ func (g *gpu) find() error {
 	}
 	name := make([]byte, 256)
 	err := errors.Join(
-		g.check("cuDeviceGet", call(g.cuDeviceGet, uintptr(unsafe.Pointer(&g.ordinal)), uintptr(g.cfg.Ordinal))),
-		g.check("cuDeviceGetName", call(g.cuDeviceGetName, uintptr(unsafe.Pointer(&name[0])), 256, uintptr(g.ordinal))),
-		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&major)), attributeMajor,
-			uintptr(g.ordinal))),
-		g.check("cuDeviceGetAttribute", call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&minor)), attributeMinor,
-			uintptr(g.ordinal))),
+		g.call(cuDeviceGet, uintptr(unsafe.Pointer(&g.ordinal)), uintptr(g.cfg.Ordinal)),
+		g.call(cuDeviceGetName, uintptr(unsafe.Pointer(&name[0])), 256, uintptr(g.ordinal)),
+		g.attribute(&major, attributeMajor), g.attribute(&minor, attributeMinor),
 	)
 	if err != nil {
 		return err
@@ -125,12 +121,10 @@ func (g *gpu) find() error {
 	}
 	g.machine = 10*major+minor == machineCapability && version >= machineDriver
 	var units, clock int32 // for who computes limits: unknown is no failure
-	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&units)), attributeMultiprocessors,
-		uintptr(g.ordinal)) != cudaSuccess {
+	if g.attribute(&units, attributeMultiprocessors) != nil {
 		units = 0
 	}
-	if call(g.cuDeviceGetAttribute, uintptr(unsafe.Pointer(&clock)), attributeClock,
-		uintptr(g.ordinal)) != cudaSuccess {
+	if g.attribute(&clock, attributeClock) != nil {
 		clock = 0
 	}
 	g.info = backend.Info{
@@ -144,10 +138,14 @@ func (g *gpu) find() error {
 	return nil
 }
 
+// attribute reads one of the device's.
+func (g *gpu) attribute(v *int32, number uintptr) error {
+	return g.call(cuDeviceGetAttribute, uintptr(unsafe.Pointer(v)), number, uintptr(g.ordinal))
+}
+
 // prepare makes what lives as long as the device does.
 func (g *gpu) prepare() (err error) {
-	if err := g.check("cuStreamCreate", call(g.cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)),
-		streamNonBlocking)); err != nil {
+	if err := g.call(cuStreamCreate, uintptr(unsafe.Pointer(&g.stream)), streamNonBlocking); err != nil {
 		return err
 	}
 	if _, g.total, err = g.memInfo(); err != nil {
@@ -181,7 +179,7 @@ func (g *gpu) do(f func() error) error {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := g.check("cuCtxSetCurrent", call(g.cuCtxSetCurrent, g.context)); err != nil {
+	if err := g.call(cuCtxSetCurrent, g.context); err != nil {
 		return err
 	}
 	return f()
@@ -202,7 +200,7 @@ func (g *gpu) MemInfo() (free, total int64, err error) {
 }
 
 func (g *gpu) memInfo() (free, total int64, err error) {
-	err = g.check("cuMemGetInfo", call(g.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))))
+	err = g.call(cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
 	return free, total, err
 }
 
@@ -241,18 +239,17 @@ func (g *gpu) Close() error {
 			}
 		}
 		if g.stage.memory != nil {
-			errs = append(errs, g.check("cuMemFreeHost",
-				call(g.cuMemFreeHost, uintptr(unsafe.Pointer(&g.stage.memory[0])))))
+			errs = append(errs, g.call(cuMemFreeHost, uintptr(unsafe.Pointer(&g.stage.memory[0]))))
 		}
 		errs = append(errs, g.releaseAll())
 		for _, m := range g.modules {
-			errs = append(errs, g.check("cuModuleUnload", call(g.cuModuleUnload, m.handle)))
+			errs = append(errs, g.call(cuModuleUnload, m.handle))
 		}
 		if g.stream != 0 {
-			errs = append(errs, g.check("cuStreamDestroy", call(g.cuStreamDestroy, g.stream)))
+			errs = append(errs, g.call(cuStreamDestroy, g.stream))
 		}
 		g.slots.unpin()
-		errs = append(errs, g.check("cuDevicePrimaryCtxRelease", call(g.cuDevicePrimaryCtxRelease, uintptr(g.ordinal))))
+		errs = append(errs, g.call(cuDevicePrimaryCtxRelease, uintptr(g.ordinal)))
 		return firstOf(errs)
 	})
 	g.mu.Lock()

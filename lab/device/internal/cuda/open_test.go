@@ -104,9 +104,9 @@ func TestTF32(t *testing.T) {
 // TestEveryMemoryError is ErrMemory, whichever call found no memory; what the GPU could never hold is not asked for.
 func TestEveryMemoryError(t *testing.T) {
 	r := newRig(t, Config{})
-	wants(t, fmt.Errorf("x: %w", r.g.check("cuModuleLoadDataEx dense", cudaErrorMemory)), backend.ErrMemory,
+	wants(t, fmt.Errorf("x: %w", r.g.failure("cuModuleLoadDataEx dense", cudaErrorMemory)), backend.ErrMemory,
 		"CUDA_ERROR_OUT_OF_MEMORY")
-	if err := r.g.check("cuModuleLoadDataEx dense", 200); errors.Is(err, backend.ErrMemory) {
+	if err := r.g.failure("cuModuleLoadDataEx dense", 200); errors.Is(err, backend.ErrMemory) {
 		t.Error(err)
 	}
 	wants(t, (*cublas)(nil).check("cublasCreate", cublasAllocFailed), backend.ErrMemory, "cublasCreate")
@@ -145,7 +145,7 @@ func TestNothingLeft(t *testing.T) {
 	first := newCachingRig(t, Config{CuBLAS: ptxsim.Build(t)})
 	before, _, err := first.g.MemInfo()
 	first.ok(err)
-	second, err := Open(Config{Driver: first.g.lib.path, CuBLAS: first.g.lib.path})
+	second, err := Open(Config{Driver: first.g.path, CuBLAS: first.g.path})
 	first.ok(err)
 	m, err := second.Alloc(12345)
 	first.ok(err)

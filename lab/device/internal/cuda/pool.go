@@ -85,15 +85,14 @@ func (g *gpu) alloc(bytes int64) (*memory, error) {
 		return m, nil
 	}
 	m := &memory{size: class}
-	code := call(g.cuMemAlloc, uintptr(unsafe.Pointer(&m.addr)), uintptr(class))
-	if code == cudaErrorMemory && g.record == nil {
+	err := g.call(cuMemAlloc, uintptr(unsafe.Pointer(&m.addr)), uintptr(class))
+	if errors.Is(err, backend.ErrMemory) && g.record == nil {
 		if err := g.trim(); err != nil {
 			return nil, err
 		}
-		code = call(g.cuMemAlloc, uintptr(unsafe.Pointer(&m.addr)), uintptr(class))
+		err = g.call(cuMemAlloc, uintptr(unsafe.Pointer(&m.addr)), uintptr(class))
 	}
-	err := g.check("cuMemAlloc", code)
-	if code == cudaErrorMemory {
+	if errors.Is(err, backend.ErrMemory) {
 		free, total, infoErr := g.memInfo()
 		if infoErr != nil {
 			return nil, infoErr
@@ -141,7 +140,7 @@ func (g *gpu) borrow(bytes int64, f func(*memory) error) error {
 
 // give returns a block to the driver.
 func (g *gpu) give(m *memory) error {
-	err := g.check("cuMemFree", call(g.cuMemFree, uintptr(m.addr)))
+	err := g.call(cuMemFree, uintptr(m.addr))
 	m.addr = 0
 	return err
 }

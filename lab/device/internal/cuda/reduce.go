@@ -22,7 +22,7 @@ const partSize = 24
 
 // newJob cuts a reduction of x to the shape of dst into lanes and splits, by the shapes alone: a few hundred blocks
 // where there is work for them, each thread a few elements at least, and 16 where threads are many.
-func newJob(dst, x backend.Tensor) (j job, splits int) {
+func newJob(dst, x tensor) (j job, splits int) {
 	steps := contiguous(x.Shape)
 	var outShape, outSteps, overShape, overSteps []int
 	inner := 1 // the step of the innermost axis that is reduced
@@ -61,22 +61,22 @@ func newJob(dst, x backend.Tensor) (j job, splits int) {
 }
 
 // Reduce reduces the axes where dst has size 1.
-func (g *gpu) Reduce(dst, x backend.Tensor, f backend.Reduction) error {
+func (g *gpu) Reduce(dst, x tensor, f backend.Reduction) error {
 	return g.do(func() error { return g.reduceOne(dst, x, f) })
 }
 
 // reduceOne is Reduce within another operation.
-func (g *gpu) reduceOne(dst, x backend.Tensor, f backend.Reduction) error {
+func (g *gpu) reduceOne(dst, x tensor, f backend.Reduction) error {
 	j, splits := newJob(dst, x)
-	return g.reduce("reduce", reductions[f], reductions[f], dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x)},
+	return g.reduce("reduce", reductions[f], reductions[f], x, &j, splits, []arg{array(dst)}, []arg{array(x)},
 		[]arg{i64(int(j.Over.Len))})
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
-func (g *gpu) ReduceDot(dst, x, y backend.Tensor) error {
+func (g *gpu) ReduceDot(dst, x, y tensor) error {
 	return g.do(func() error {
 		j, splits := newJob(dst, x)
-		return g.reduce("reduce", "dot", "sum", dst.Type, &j, splits, []arg{array(dst)}, []arg{array(x), array(y)},
+		return g.reduce("reduce", "dot", "sum", x, &j, splits, []arg{array(dst)}, []arg{array(x), array(y)},
 			[]arg{i64(int(j.Over.Len))})
 	})
 }
@@ -84,7 +84,7 @@ func (g *gpu) ReduceDot(dst, x, y backend.Tensor) error {
 // reduce launches a kernel with outputs, parts, inputs and the job, and where there are splits the
 // one that joins them, with outputs, parts, the numbers of outputs and splits, and what finishing
 // has.
-func (g *gpu) reduce(module, name, finish string, t backend.DType, j *job, splits int,
+func (g *gpu) reduce(module, name, finish string, x tensor, j *job, splits int,
 	outputs, inputs, finishing []arg) error {
 	outs := int(j.Out.Len)
 	if outs == 0 {
@@ -97,11 +97,11 @@ func (g *gpu) reduce(module, name, finish string, t backend.DType, j *job, split
 	return g.borrow(bytes, func(parts *memory) error {
 		per := 256 / int(j.Lanes)
 		args := slices.Concat(outputs, []arg{block(parts)}, inputs, []arg{record(j)})
-		err := g.launch(module, name+suffix(t), grid{x: (outs + per - 1) / per, y: splits}, args...)
+		err := g.launchOf(module, name, x, grid{x: (outs + per - 1) / per, y: splits}, args...)
 		if err != nil || splits == 1 {
 			return err
 		}
-		return g.each(module, finish+"_finish"+suffix(t), outs,
+		return g.eachOf(module, finish+"_finish", x, outs,
 			slices.Concat(outputs, []arg{block(parts), i64(outs), i64(splits)}, finishing)...)
 	})
 }

@@ -22,11 +22,11 @@ func (s geometry) turned() backend.Window {
 }
 
 // spread is Conv.
-func (s geometry) spread(y, x, weight backend.Tensor) error {
-	return s.turn(weight, func(m backend.Tensor) error {
+func (s geometry) spread(y, x, weight tensor) error {
+	return s.turn(weight, func(m tensor) error {
 		return s.tiles(x, s.out*s.taps()*s.before, func(lo, hi int) error {
 			return s.g.scratchTensor(x.Type, []int{hi - lo, s.out * s.taps(), s.before},
-				func(col backend.Tensor) error {
+				func(col tensor) error {
 					err := s.g.Gemm(col, 1, m, true, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), false, 0)
 					return firstOf([]error{err, s.g.col2im(rowsOf(y, lo, hi), col, s.turned())})
 				})
@@ -35,21 +35,21 @@ func (s geometry) spread(y, x, weight backend.Tensor) error {
 }
 
 // spreadInput is ConvInput.
-func (s geometry) spreadInput(dx, dy, weight backend.Tensor) error {
-	return s.turn(weight, func(m backend.Tensor) error {
-		return s.gather(dy, func(lo, hi int, col backend.Tensor) error {
+func (s geometry) spreadInput(dx, dy, weight tensor) error {
+	return s.turn(weight, func(m tensor) error {
+		return s.gather(dy, func(lo, hi int, col tensor) error {
 			return s.g.Gemm(as(rowsOf(dx, lo, hi), hi-lo, s.in, s.before), 1, m, false, col, false, 0)
 		})
 	})
 }
 
 // spreadWeight is ConvWeight.
-func (s geometry) spreadWeight(dw, x, dy backend.Tensor) error {
-	return s.g.scratchTensor(dw.Type, []int{s.in, s.out * s.taps()}, func(turned backend.Tensor) error {
+func (s geometry) spreadWeight(dw, x, dy tensor) error {
+	return s.g.scratchTensor(dw.Type, []int{s.in, s.out * s.taps()}, func(turned tensor) error {
 		if err := s.g.Fill(turned, 0); err != nil {
 			return err
 		}
-		err := s.gather(dy, func(lo, hi int, col backend.Tensor) error {
+		err := s.gather(dy, func(lo, hi int, col tensor) error {
 			return s.addProducts(turned, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), col)
 		})
 		if err != nil {
@@ -60,9 +60,9 @@ func (s geometry) spreadWeight(dw, x, dy backend.Tensor) error {
 }
 
 // gather calls f with the patches of dy that each pixel of x went to, some examples at a time.
-func (s geometry) gather(dy backend.Tensor, f func(lo, hi int, col backend.Tensor) error) error {
+func (s geometry) gather(dy tensor, f func(lo, hi int, col tensor) error) error {
 	return s.tiles(dy, s.out*s.taps()*s.before, func(lo, hi int) error {
-		return s.g.scratchTensor(dy.Type, []int{hi - lo, s.out * s.taps(), s.before}, func(col backend.Tensor) error {
+		return s.g.scratchTensor(dy.Type, []int{hi - lo, s.out * s.taps(), s.before}, func(col tensor) error {
 			if err := s.g.im2col(col, rowsOf(dy, lo, hi), s.turned()); err != nil {
 				return err
 			}
@@ -72,10 +72,10 @@ func (s geometry) gather(dy backend.Tensor, f func(lo, hi int, col backend.Tenso
 }
 
 // turn calls f with a weight Out×In×taps as 1 × In × Out·taps with the taps reversed.
-func (s geometry) turn(weight backend.Tensor, f func(m backend.Tensor) error) error {
+func (s geometry) turn(weight tensor, f func(m tensor) error) error {
 	t := weight.Type
-	return s.g.scratchTensor(t, []int{1, s.in, s.out * s.taps()}, func(m backend.Tensor) error {
-		err := s.g.scratchTensor(t, []int{s.out, s.in, s.taps()}, func(reversed backend.Tensor) error {
+	return s.g.scratchTensor(t, []int{1, s.in, s.out * s.taps()}, func(m tensor) error {
+		err := s.g.scratchTensor(t, []int{s.out, s.in, s.taps()}, func(reversed tensor) error {
 			return firstOf([]error{
 				s.g.Reverse(reversed, as(weight, s.out, s.in, s.taps())),
 				s.g.Permute(as(m, s.in, s.out, s.taps()), reversed, []int{1, 0, 2}),
@@ -89,10 +89,10 @@ func (s geometry) turn(weight backend.Tensor, f func(m backend.Tensor) error) er
 }
 
 // turnBack adds a turned gradient to one of the weight's own order.
-func (s geometry) turnBack(dw, turned backend.Tensor) error {
+func (s geometry) turnBack(dw, turned tensor) error {
 	shape := []int{s.out, s.in, s.taps()}
-	return s.g.scratchTensor(dw.Type, shape, func(ordered backend.Tensor) error {
-		return s.g.scratchTensor(dw.Type, shape, func(reversed backend.Tensor) error {
+	return s.g.scratchTensor(dw.Type, shape, func(ordered tensor) error {
+		return s.g.scratchTensor(dw.Type, shape, func(reversed tensor) error {
 			flat := as(reversed, s.out, s.patch)
 			return firstOf([]error{
 				s.g.Permute(ordered, as(turned, s.in, s.out, s.taps()), []int{1, 0, 2}),

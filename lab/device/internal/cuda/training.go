@@ -3,20 +3,20 @@ package cuda
 import "coupling/lab/device/internal/backend"
 
 // CrossEntropy is the losses and their gradients.
-func (g *gpu) CrossEntropy(loss, grad, logits, labels backend.Tensor) error {
+func (g *gpu) CrossEntropy(loss, grad, logits, labels tensor) error {
 	n, k := logits.Shape[0], logits.Shape[1]
 	return g.do(func() error {
 		g.mayFault = true
-		return g.launch("training", "cross_entropy"+suffix(loss.Type), grid{x: min(n, g.limits.blocks)},
+		return g.launchOf("training", "cross_entropy", loss, grid{x: min(n, g.limits.blocks)},
 			array(loss), array(grad), array(logits), array(labels), block(g.faults), i64(n), i64(k))
 	})
 }
 
 // ClipRows scales rows to at most a norm.
-func (g *gpu) ClipRows(dst, x backend.Tensor, bound float64) error {
+func (g *gpu) ClipRows(dst, x tensor, bound float64) error {
 	n, d := x.Shape[0], x.Shape[1]
 	return g.do(func() error {
-		return g.launch("training", "clip_rows"+suffix(dst.Type), grid{x: min(n, g.limits.blocks)}, array(dst),
+		return g.launchOf("training", "clip_rows", dst, grid{x: min(n, g.limits.blocks)}, array(dst),
 			array(x), i64(n), i64(d), f64(bound))
 	})
 }
@@ -42,7 +42,7 @@ func (g *gpu) partsOf(u backend.Update) (all []*parts, jobs int) {
 		}
 		p := all[len(all)-1]
 		k := p.Count
-		set := func(to *[maxParts]uint64, from []backend.Tensor) {
+		set := func(to *[maxParts]uint64, from []tensor) {
 			if len(from) > 0 {
 				at := array(from[i])
 				g.touch(at.mem)
@@ -63,11 +63,11 @@ func (g *gpu) partsOf(u backend.Update) (all []*parts, jobs int) {
 }
 
 // update makes a step: one kernel counts it and computes the factor that shortens gradients, the next ones use that.
-func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, beta2 float64, constants ...arg) error {
+func (g *gpu) update(kernel string, u backend.Update, t tensor, beta1, beta2 float64, constants ...arg) error {
 	return g.do(func() error {
 		all, jobs := g.partsOf(u)
 		launch := func(kernel string, p *parts, args ...arg) error {
-			return g.launch("training", kernel+suffix(u.Factor.Type),
+			return g.launchOf("training", kernel, u.Factor,
 				grid{x: min(int(p.First[p.Count]), g.limits.blocks)}, append([]arg{record(p)}, args...)...)
 		}
 		tick := func(sums arg, n int) error {
@@ -101,12 +101,12 @@ func (g *gpu) update(kernel string, u backend.Update, t backend.Tensor, beta1, b
 }
 
 // Adam makes a step.
-func (g *gpu) Adam(u backend.Update, t backend.Tensor, a backend.Adam) error {
+func (g *gpu) Adam(u backend.Update, t tensor, a backend.Adam) error {
 	return g.update("adam", u, t, a.Beta1, a.Beta2, f64(a.Rate), f64(a.Beta1), f64(a.Beta2), f64(a.Eps), f64(a.Decay),
 		flag(a.Decoupled))
 }
 
 // SGD makes a step.
 func (g *gpu) SGD(u backend.Update, s backend.SGD) error {
-	return g.update("sgd", u, backend.Tensor{}, 0, 0, f64(s.Rate), f64(s.Momentum), f64(s.Decay), flag(s.Nesterov))
+	return g.update("sgd", u, tensor{}, 0, 0, f64(s.Rate), f64(s.Momentum), f64(s.Decay), flag(s.Nesterov))
 }

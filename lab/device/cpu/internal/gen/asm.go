@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 
 	"github.com/mmcloughlin/avo/attr"
@@ -134,17 +135,27 @@ func (t target) write(f *file, k kernel, unroll int) {
 	f.RET()
 }
 
-type vec = reg.VecVirtual
+type (
+	vec      = reg.VecVirtual
+	gp       = reg.GPVirtual
+	register = reg.Register
+	mem      = operand.Mem
+	input    = operand.Op // a register, a place in memory or a number
+)
+
+// combination writes what becomes of x and y to dst.
+type combination = func(dst, x vec, y input)
+
+func imm(v uint64) input { return operand.Imm(v) }
+func u32(v int) input    { return operand.U32(uint32(v)) }
 
 // A file is the assembly file being written and the tables it holds.
 type file struct {
 	*build.Context
-	tables map[string]operand.Mem
+	tables map[string]mem
 }
 
-func newFile() *file { return &file{build.NewContext(), map[string]operand.Mem{}} }
-
-type ops = func(...operand.Op)
+func newFile() *file { return &file{build.NewContext(), map[string]mem{}} }
 
 // An asm emits one routine: it turns operations on abstract vectors into the
 // instructions of its target. Operands stand in Intel's order, destination
@@ -157,19 +168,27 @@ type asm struct {
 	ahead  bool // rows are fetched ahead: there is much to do for each element
 }
 
-// pick chooses between the two element widths.
-func (a *asm) pick(pd, ps ops) ops {
+// op emits the instruction for the element type: the * in its name stands for D, of float64, or S.
+func (a *asm) op(name string, inputs ...input) {
+	letter := "S"
 	if a.double {
-		return pd
+		letter = "D"
 	}
-	return ps
+	var args []reflect.Value
+	for _, in := range inputs {
+		args = append(args, reflect.ValueOf(in))
+	}
+	reflect.ValueOf(a.Context).MethodByName(strings.Replace(name, "*", letter, 1)).Call(args)
 }
 
 // label makes a name that is new in this routine.
-func (a *asm) label(name string) string {
+func (a *asm) label(name string) operand.LabelRef {
 	a.labels++
-	return fmt.Sprintf("%s%d", name, a.labels)
+	return operand.LabelRef(fmt.Sprintf("%s%d", name, a.labels))
 }
+
+// Label is where jumps to l go.
+func (a *asm) Label(l operand.LabelRef) { a.Context.Label(string(l)) }
 
 func (a *asm) vec() vec {
 	if a.wide {
@@ -195,8 +214,8 @@ func (a *asm) zeros(n int) []vec {
 	return out
 }
 
-func (a *asm) ptr(name string) reg.GPVirtual {
-	return a.Load(a.Param(name), a.GP64()).(reg.GPVirtual)
+func (a *asm) ptr(name string) gp {
+	return a.Load(a.Param(name), a.GP64()).(gp)
 }
 
 // scalar broadcasts a parameter, a float64 in every form.
@@ -224,7 +243,7 @@ func (a *asm) result(i int, v vec) {
 
 // address is where a parameter or result lies. (Context.Load and Store would
 // use instructions without the V, slow beside wide registers.)
-func address(c gotypes.Component) operand.Mem {
+func address(c gotypes.Component) mem {
 	b, err := c.Resolve()
 	if err != nil {
 		panic(err)
@@ -232,37 +251,54 @@ func address(c gotypes.Component) operand.Mem {
 	return b.Addr
 }
 
-func (a *asm) mov(dst vec, src operand.Op)   { a.pick(a.VMOVUPD, a.VMOVUPS)(src, dst) }
-func (a *asm) add(dst, x vec, y operand.Op)  { a.pick(a.VADDPD, a.VADDPS)(y, x, dst) }
-func (a *asm) sub(dst, x vec, y operand.Op)  { a.pick(a.VSUBPD, a.VSUBPS)(y, x, dst) }
-func (a *asm) mul(dst, x vec, y operand.Op)  { a.pick(a.VMULPD, a.VMULPS)(y, x, dst) }
-func (a *asm) div(dst, x vec, y operand.Op)  { a.pick(a.VDIVPD, a.VDIVPS)(y, x, dst) }
-func (a *asm) and(dst, x vec, y operand.Op)  { a.pick(a.VANDPD, a.VANDPS)(y, x, dst) }
-func (a *asm) fma(acc, x vec, y operand.Op)  { a.pick(a.VFMADD231PD, a.VFMADD231PS)(y, x, acc) }
-func (a *asm) fnma(acc, x vec, y operand.Op) { a.pick(a.VFNMADD231PD, a.VFNMADD231PS)(y, x, acc) }
-func (a *asm) horner(p, x vec, c operand.Op) { a.pick(a.VFMADD213PD, a.VFMADD213PS)(c, x, p) }
+func (a *asm) mov(dst vec, src input)   { a.op("VMOVUP*", src, dst) }
+func (a *asm) add(dst, x vec, y input)  { a.op("VADDP*", y, x, dst) }
+func (a *asm) sub(dst, x vec, y input)  { a.op("VSUBP*", y, x, dst) }
+func (a *asm) mul(dst, x vec, y input)  { a.op("VMULP*", y, x, dst) }
+func (a *asm) div(dst, x vec, y input)  { a.op("VDIVP*", y, x, dst) }
+func (a *asm) and(dst, x vec, y input)  { a.op("VANDP*", y, x, dst) }
+func (a *asm) fma(acc, x vec, y input)  { a.op("VFMADD231P*", y, x, acc) }
+func (a *asm) fnma(acc, x vec, y input) { a.op("VFNMADD231P*", y, x, acc) }
+func (a *asm) horner(p, x vec, c input) { a.op("VFMADD213P*", c, x, p) }
 func (a *asm) shiftLeft(dst, x vec, bits uint64) {
-	a.pick(a.VPSLLQ, a.VPSLLD)(operand.Imm(bits), x, dst)
+	if a.double {
+		a.VPSLLQ(imm(bits), x, dst)
+	} else {
+		a.VPSLLD(imm(bits), x, dst)
+	}
 }
 
 // max is the larger of x and y, and y where either is NaN.
-func (a *asm) max(dst, x vec, y operand.Op) { a.pick(a.VMAXPD, a.VMAXPS)(y, x, dst) }
+func (a *asm) max(dst, x vec, y input) { a.op("VMAXP*", y, x, dst) }
 
 // min is the smaller of x and y, and y where either is NaN.
-func (a *asm) min(dst, x vec, y operand.Op) { a.pick(a.VMINPD, a.VMINPS)(y, x, dst) }
+func (a *asm) min(dst, x vec, y input) { a.op("VMINP*", y, x, dst) }
 
 // constant is a 64-byte vector of one value: broadcast from its first lane, or
 // whole where AVX2 wants a vector operand.
-func (a *asm) constant(name string, value float64) operand.Mem {
+func (a *asm) constant(name string, value float64) mem {
+	return a.table(name, func(int) operand.Constant { return a.float(value) })
+}
+
+// float is an element of the given value.
+func (a *asm) float(v float64) operand.Constant {
 	if a.double {
-		return a.table(name, func(int) operand.Constant { return operand.U64(math.Float64bits(value)) })
+		return operand.U64(math.Float64bits(v))
 	}
-	return a.table(name, func(int) operand.Constant { return operand.U32(math.Float32bits(float32(value))) })
+	return operand.U32(math.Float32bits(float32(v)))
+}
+
+// mask is an element with the first bits of v.
+func (a *asm) mask(v uint64) operand.Constant {
+	if a.double {
+		return operand.U64(v)
+	}
+	return operand.U32(v >> 32)
 }
 
 // table is a 64-byte vector in memory with the given lanes. A file holds each
 // name once a width.
-func (a *asm) table(name string, lane func(i int) operand.Constant) operand.Mem {
+func (a *asm) table(name string, lane func(i int) operand.Constant) mem {
 	symbol := fmt.Sprintf("%s%d", name, 8*a.size())
 	m, ok := a.tables[symbol]
 	if ok {
@@ -278,17 +314,26 @@ func (a *asm) table(name string, lane func(i int) operand.Constant) operand.Mem 
 }
 
 // load puts a constant into a register.
-func (a *asm) load(m operand.Mem) vec {
+func (a *asm) load(m mem) vec {
 	v := a.vec()
 	if a.wide {
-		a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(m, v)
+		a.broadcastAny(v, m)
 	} else {
 		a.mov(v, m)
 	}
 	return v
 }
 
+// hold is a constant in a register, where there are enough, or in memory.
+func (a *asm) hold(name string, value float64) input {
+	m := a.constant(name, value)
+	if a.wide {
+		return a.load(m)
+	}
+	return m
+}
+
 // at is the given vector after element i of an array.
-func (a *asm) at(base, i reg.Register, vector int) operand.Mem {
-	return operand.Mem{Base: base, Index: i, Scale: uint8(a.size()), Disp: vector * a.lanes() * a.size()}
+func (a *asm) at(base, i register, vector int) mem {
+	return mem{Base: base, Index: i, Scale: uint8(a.size()), Disp: vector * a.lanes() * a.size()}
 }

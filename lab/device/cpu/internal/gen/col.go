@@ -15,13 +15,8 @@ func colKernels() []kernel {
 func colLSE(a *asm) {
 	tops, sums, c, n := a.ptr("top"), a.ptr("sum"), a.ptr("c"), a.ptr("n")
 	g, inv, e := a.scalar("from"), a.scalar("inv"), a.exponential(low)
-	sign := a.table("signMask", func(int) operand.Constant {
-		if a.double {
-			return operand.U64(1 << 63)
-		}
-		return operand.U32(1 << 31)
-	})
-	a.stream(n, a.unroll, func(s span) {
+	sign := a.table("signMask", func(int) operand.Constant { return a.mask(1 << 63) })
+	a.stream(n, func(s span) {
 		a.fetchAhead(c, s)
 		x, cost := a.vecs(s.n), a.read(c, s)
 		for u := range x {
@@ -39,7 +34,7 @@ func colLSE(a *asm) {
 		d := a.vecs(s.n)
 		for u := range x {
 			a.mov(d[u], x[u])
-			a.pick(a.VORPD, a.VORPS)(sign, x[u], x[u])
+			a.op("VORP*", sign, x[u], x[u])
 		}
 		e.apply(x)
 		sum := a.read(sums, s)
@@ -55,10 +50,10 @@ func (a *asm) addRaised(sum, d, e vec) {
 	one := a.load(a.constant("one", 1))
 	if a.wide {
 		k, zero := a.K(), a.zeros(1)[0]
-		a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(greaterSet), zero, d, k)
+		a.op("VCMPP*", imm(greaterSet), zero, d, k)
 		by, plus := a.vec(), a.vec()
-		a.pick(a.VBLENDMPD, a.VBLENDMPS)(sum, one, k, by)
-		a.pick(a.VBLENDMPD, a.VBLENDMPS)(one, sum, k, plus)
+		a.op("VBLENDMP*", sum, one, k, by)
+		a.op("VBLENDMP*", one, sum, k, plus)
 		a.mov(sum, plus)
 		a.fma(sum, by, e)
 		return

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // The exponential, eˣ = 2ⁿ·2^r with r = x·log₂e − n rounded once.
@@ -61,10 +60,10 @@ type exponential struct {
 	*asm
 	expTable
 	grade         grade
-	log2e, shift  operand.Op
-	rest          operand.Op
-	lo, hi        operand.Op
-	roots, roots2 operand.Op // 2^(i/16) (AVX-512)
+	log2e, shift  input
+	rest          input
+	lo, hi        input
+	roots, roots2 input // 2^(i/16) (AVX-512)
 }
 
 // A grade is how much an exponential can do.
@@ -81,51 +80,37 @@ func (a *asm) exponential(g grade) *exponential {
 	if a.double {
 		e.expTable = exp64
 	}
-	hold := func(name string, value float64) operand.Op {
-		m := a.constant(name, value)
-		if a.wide {
-			return a.load(m)
-		}
-		return m
-	}
 	// Limits lie half a step away from where n changes.
 	exponent := func(n float64) float64 { return n * math.Ln2 }
 	least, most := float64(e.least), float64(e.most)
 	switch {
 	case a.wide:
-		e.shift = hold("expShift16", math.Ldexp(1.5, e.bits-4))
-		e.lo = hold("expLo", exponent(least+0.5))
+		e.shift = a.hold("expShift16", math.Ldexp(1.5, e.bits-4))
+		e.lo = a.hold("expLo", exponent(least+0.5))
 		if g == plain {
-			e.hi = hold("expLargest", exponent(most-0.05))
+			e.hi = a.hold("expLargest", exponent(most-0.05))
 		}
 		e.roots, e.roots2 = e.table16()
 	default:
-		e.shift = hold("expShift", math.Ldexp(1.5, e.bits)-least)
-		e.lo = hold("expZero", exponent(least))
+		e.shift = a.hold("expShift", math.Ldexp(1.5, e.bits)-least)
+		e.lo = a.hold("expZero", exponent(least))
 	}
 	if g != low && e.hi == nil {
-		e.hi = hold("expInf", exponent(most+1))
+		e.hi = a.hold("expInf", exponent(most+1))
 	}
-	e.log2e = hold("expLog2e", e.expTable.log2e)
+	e.log2e = a.hold("expLog2e", e.expTable.log2e)
 	if g == exact {
-		e.rest = hold("expLog2eRest", e.expTable.rest)
+		e.rest = a.hold("expLog2eRest", e.expTable.rest)
 	}
 	return e
 }
 
 // table16 loads 2^(i/16), i = 0…15, in one register or two.
-func (e *exponential) table16() (lower, upper operand.Op) {
+func (e *exponential) table16() (lower, upper input) {
 	a, stem := e.asm, "expRoots"
-	entry := func(i int) operand.Constant {
-		v := math.Exp2(float64(i) / 16)
-		if a.double {
-			return operand.U64(math.Float64bits(v))
-		}
-		return operand.U32(math.Float32bits(float32(v)))
-	}
-	load := func(name string, from int) operand.Op {
+	load := func(name string, from int) input {
 		t := a.vec()
-		a.mov(t, a.table(name, func(i int) operand.Constant { return entry(i + from) }))
+		a.mov(t, a.table(name, func(i int) operand.Constant { return a.float(math.Exp2(float64(i+from) / 16)) }))
 		return t
 	}
 	lower = load(stem, 0)
@@ -177,20 +162,20 @@ func (e *exponential) split(xs []vec) (s, n []vec) {
 }
 
 // lessFrom is x = x·y − z.
-func (a *asm) lessFrom(x vec, y operand.Op, z vec) {
-	if m, ok := y.(operand.Mem); ok {
-		a.pick(a.VFMSUB132PD, a.VFMSUB132PS)(m, z, x)
+func (a *asm) lessFrom(x vec, y input, z vec) {
+	if m, ok := y.(mem); ok {
+		a.op("VFMSUB132P*", m, z, x)
 		return
 	}
-	a.pick(a.VFMSUB213PD, a.VFMSUB213PS)(z, y, x)
+	a.op("VFMSUB213P*", z, y, x)
 }
 
 func (e *exponential) applyWide(xs []vec) {
 	a := e.asm
-	alive := make([]reg.Register, len(xs))
+	alive := make([]register, len(xs))
 	for u, x := range xs {
 		alive[u] = a.K()
-		a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(notLess), e.lo, x, alive[u])
+		a.op("VCMPP*", imm(notLess), e.lo, x, alive[u])
 	}
 	if e.hi != nil {
 		for _, x := range xs {
@@ -213,7 +198,7 @@ func (e *exponential) applyWide(xs []vec) {
 	}
 	for k := top - 1; k >= 0; k-- {
 		for u, x := range xs {
-			a.hornerConstant(q[u], x, a.constant(name("expWide", k), c[k]))
+			a.op("VFMADD213P*_BCST", a.constant(name("expWide", k), c[k]), x, q[u])
 		}
 	}
 	for u, x := range xs {
@@ -223,21 +208,13 @@ func (e *exponential) applyWide(xs []vec) {
 	// a hundred cycles.
 	for u, x := range xs {
 		a.horner(q[u], x, s[u])
-		a.pickZ(a.VSCALEFPD_Z, a.VSCALEFPS_Z)(n[u], q[u], alive[u], x)
+		a.op("VSCALEFP*_Z", n[u], q[u], alive[u], x)
 	}
-}
-
-// pickZ is pick for instructions that clear lanes outside a mask.
-func (a *asm) pickZ(pd, ps func(x, y, k, dst operand.Op)) func(x, y, k, dst operand.Op) {
-	if a.double {
-		return pd
-	}
-	return ps
 }
 
 func (e *exponential) applyNarrow(xs []vec) {
 	a := e.asm
-	clamp := func(op func(dst, x vec, y operand.Op), m operand.Op) {
+	clamp := func(op combination, m input) {
 		limit := a.vec()
 		a.mov(limit, m)
 		for _, x := range xs {
@@ -272,14 +249,9 @@ func (e *exponential) applyNarrow(xs []vec) {
 
 func name(stem string, k int) string { return stem + string(rune('A'+k)) }
 
-// hornerConstant is p = p·x + c with c in memory (AVX-512).
-func (a *asm) hornerConstant(p, x vec, c operand.Mem) {
-	a.pick(a.VFMADD213PD_BCST, a.VFMADD213PS_BCST)(c, x, p)
-}
-
 // compare sets the lanes of dst where the predicate holds of x and y (AVX2).
-func (a *asm) compare(dst, x vec, predicate uint64, y operand.Op) {
-	a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(predicate), y, x, dst)
+func (a *asm) compare(dst, x vec, predicate uint64, y input) {
+	a.op("VCMPP*", imm(predicate), y, x, dst)
 }
 
 func expKernels() []kernel {
@@ -290,7 +262,7 @@ func expKernels() []kernel {
 		emit: func(a *asm) {
 			dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
 			e := a.exponential(exact)
-			a.stream(n, a.unroll, func(s span) {
+			a.stream(n, func(s span) {
 				v := a.read(x, s)
 				e.apply(v)
 				a.write(dst, s, v)

@@ -2,9 +2,6 @@ package main
 
 import (
 	"math/bits"
-
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // The inner loops of matrix products: a tile of C, held in registers, of rows
@@ -63,24 +60,24 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 		sums[i] = a.zeros(tileVectors)
 	}
 	// A pointer for each three rows: x86 addresses reach the other two.
-	bases := []reg.GPVirtual{pa}
+	bases := []gp{pa}
 	for range height/3 - 1 {
 		next := a.GP64()
-		a.LEAQ(operand.Mem{Base: bases[len(bases)-1], Index: rowStep, Scale: 2}, next)
+		a.LEAQ(mem{Base: bases[len(bases)-1], Index: rowStep, Scale: 2}, next)
 		a.ADDQ(rowStep, next)
 		bases = append(bases, next)
 	}
-	row := func(i int) operand.Mem {
+	row := func(i int) mem {
 		if i%3 == 0 {
-			return operand.Mem{Base: bases[i/3]}
+			return mem{Base: bases[i/3]}
 		}
-		return operand.Mem{Base: bases[i/3], Index: rowStep, Scale: uint8(i % 3)}
+		return mem{Base: bases[i/3], Index: rowStep, Scale: uint8(i % 3)}
 	}
 	vectorBytes := a.lanes() * a.size()
 	once := func() {
 		y := a.vecs(tileVectors)
 		for j, v := range y {
-			a.mov(v, operand.Mem{Base: pb, Disp: j * vectorBytes})
+			a.mov(v, mem{Base: pb, Disp: j * vectorBytes})
 		}
 		for i := range sums {
 			x := a.vec()
@@ -92,25 +89,25 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 		for _, p := range bases {
 			a.ADDQ(depthStep, p)
 		}
-		a.ADDQ(operand.U32(uint32(tileVectors*vectorBytes)), pb)
+		a.ADDQ(u32(tileVectors*vectorBytes), pb)
 	}
 	ahead := a.GP64()
 	a.MOVQ(c, ahead)
 	fetch := func() {
 		for j := range tileVectors * vectorBytes / 64 {
-			a.PREFETCHT0(operand.Mem{Base: ahead, Disp: 64 * j})
+			a.PREFETCHT0(mem{Base: ahead, Disp: 64 * j})
 		}
-		a.LEAQ(operand.Mem{Base: ahead, Index: stride, Scale: uint8(a.size())}, ahead)
+		a.LEAQ(mem{Base: ahead, Index: stride, Scale: uint8(a.size())}, ahead)
 	}
 	a.depths(depth, height, fetch, once)
 	for i := range sums {
 		for j, v := range sums[i] {
-			m := operand.Mem{Base: c, Disp: j * vectorBytes}
+			m := mem{Base: c, Disp: j * vectorBytes}
 			a.add(v, v, m)
-			a.pick(a.VMOVUPD, a.VMOVUPS)(v, m)
+			a.op("VMOVUP*", v, m)
 		}
 		if i < height-1 {
-			a.LEAQ(operand.Mem{Base: c, Index: stride, Scale: uint8(a.size())}, c)
+			a.LEAQ(mem{Base: c, Index: stride, Scale: uint8(a.size())}, c)
 		}
 	}
 }
@@ -119,21 +116,21 @@ func (a *asm) tile(step func(sum, x, y vec)) {
 // rows at a time, evenly over the loop, since all at once would hold up the loads of A. With AVX2 a
 // turn of the loop is four depths: the decoders would be as busy as the multipliers in one of a
 // single depth.
-func (a *asm) depths(depth reg.GPVirtual, height int, fetch, once func()) {
+func (a *asm) depths(depth gp, height int, fetch, once func()) {
 	unroll, rest := 1, depth
 	if !a.wide {
 		unroll, rest = 4, a.GP64()
 		a.MOVQ(depth, rest)
-		a.ANDQ(operand.Imm(3), rest)
-		a.SHRQ(operand.Imm(2), depth)
+		a.ANDQ(imm(3), rest)
+		a.SHRQ(imm(2), depth)
 	}
 	some, left := a.GP64(), a.GP64()
 	a.MOVQ(depth, some)
-	a.SHRQ(operand.Imm(uint64(bits.Len(uint(height)))), some)
+	a.SHRQ(imm(uint64(bits.Len(uint(height)))), some)
 	a.INCQ(some)
 	loop, rows, done := a.label("depth"), a.label("rows"), a.label("depths")
 	a.TESTQ(depth, depth)
-	a.JE(operand.LabelRef(done))
+	a.JE(done)
 	a.Label(rows)
 	fetch()
 	a.MOVQ(some, left)
@@ -145,26 +142,26 @@ func (a *asm) depths(depth reg.GPVirtual, height int, fetch, once func()) {
 		once()
 	}
 	a.DECQ(left)
-	a.JNZ(operand.LabelRef(loop))
+	a.JNZ(loop)
 	a.TESTQ(depth, depth)
-	a.JNZ(operand.LabelRef(rows))
+	a.JNZ(rows)
 	a.Label(done)
 	if unroll == 1 {
 		return
 	}
 	one, end := a.label("one"), a.label("end")
 	a.TESTQ(rest, rest)
-	a.JE(operand.LabelRef(end))
+	a.JE(end)
 	a.Label(one)
 	once()
 	a.DECQ(rest)
-	a.JNZ(operand.LabelRef(one))
+	a.JNZ(one)
 	a.Label(end)
 }
 
 // bytes is a parameter that counts elements, in bytes.
-func (a *asm) bytes(name string) reg.GPVirtual {
+func (a *asm) bytes(name string) gp {
 	r := a.ptr(name)
-	a.SHLQ(operand.Imm(map[bool]uint64{true: 3, false: 2}[a.double]), r)
+	a.SHLQ(imm(map[bool]uint64{true: 3, false: 2}[a.double]), r)
 	return r
 }

@@ -1,10 +1,5 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
-)
-
 // Rows held in float32, arithmetic in float64: half the memory to wait for, and
 // no other rounding than that of the stored rows. Emitted for float64 alone.
 func mixedKernels() []kernel {
@@ -42,7 +37,7 @@ func mixedKernels() []kernel {
 			emit: func(a *asm) {
 				dst, x, n, alpha := a.ptr("dst"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
 				least := a.load(a.constant("least32", 0x1p-126))
-				a.stream(n, a.unroll, func(s span) {
+				a.stream(n, func(s span) {
 					v := a.read(x, s)
 					for _, w := range v {
 						a.mul(w, alpha, w)
@@ -56,12 +51,12 @@ func mixedKernels() []kernel {
 }
 
 // at32 is the given vector of float64 lanes after element i of an array of float32.
-func (a *asm) at32(base, i reg.Register, vector int) operand.Mem {
-	return operand.Mem{Base: base, Index: i, Scale: 4, Disp: vector * a.lanes() * 4}
+func (a *asm) at32(base, i register, vector int) mem {
+	return mem{Base: base, Index: i, Scale: 4, Disp: vector * a.lanes() * 4}
 }
 
 // widen loads a span of float32 as vectors of float64; lanes that do not exist are zero.
-func (a *asm) widen(base reg.Register, s span) []vec {
+func (a *asm) widen(base register, s span) []vec {
 	out := a.vecs(s.n)
 	for u, v := range out {
 		m := a.at32(base, s.i, u)
@@ -80,7 +75,7 @@ func (a *asm) widen(base reg.Register, s span) []vec {
 }
 
 // narrow stores vectors of float64 as a span of float32.
-func (a *asm) narrow(base reg.Register, s span, vs []vec) {
+func (a *asm) narrow(base register, s span, vs []vec) {
 	for u, v := range vs {
 		m := a.at32(base, s.i, u)
 		if a.wide {
@@ -104,10 +99,10 @@ func (a *asm) narrow(base reg.Register, s span, vs []vec) {
 }
 
 // halfMask is a mask of four float64 lanes for four float32 (AVX2 only).
-func (a *asm) halfMask(mask reg.Register) reg.Register {
+func (a *asm) halfMask(mask register) register {
 	low, high := mask.(vec).AsX(), a.XMM()
-	a.VEXTRACTF128(operand.Imm(1), mask, high)
-	a.VSHUFPS(operand.Imm(0x88), high, low, high)
+	a.VEXTRACTF128(imm(1), mask, high)
+	a.VSHUFPS(imm(0x88), high, low, high)
 	return high
 }
 
@@ -116,7 +111,7 @@ func (a *asm) clearBelow(v, least vec) {
 	const notLess = 0x15 // true for NaN, quiet
 	if a.wide {
 		k := a.K()
-		a.VCMPPD(operand.Imm(notLess), least, v, k)
+		a.VCMPPD(imm(notLess), least, v, k)
 		a.VMOVAPD_Z(v, k, v)
 		return
 	}

@@ -1,10 +1,5 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
-)
-
 func reduceKernels() []kernel {
 	return []kernel{
 		{
@@ -46,17 +41,13 @@ func reduceKernels() []kernel {
 }
 
 // sum adds what read makes of x.
-func (a *asm) sum(read func(reg.Register, span) []vec) {
+func (a *asm) sum(read func(register, span) []vec) {
 	x := a.ptr("x")
-	a.reduce(func(s span, sums []vec) {
-		for u, v := range read(x, s) {
-			a.add(sums[u], sums[u], v)
-		}
-	})
+	a.reduce(func(s span, sums []vec) { a.accumulate(sums, read(x, s)) })
 }
 
 // dot adds the products of what first makes of x and second of y.
-func (a *asm) dot(first, second func(reg.Register, span) []vec) {
+func (a *asm) dot(first, second func(register, span) []vec) {
 	x, y := a.ptr("x"), a.ptr("y")
 	a.reduce(func(s span, sums []vec) {
 		v, w := first(x, s), second(y, s)
@@ -69,8 +60,8 @@ func (a *asm) dot(first, second func(reg.Register, span) []vec) {
 // reduce sums into as many vectors as are read at once and returns their sum.
 func (a *asm) reduce(body func(s span, sums []vec)) {
 	sums := a.zeros(a.unroll)
-	a.stream(a.ptr("n"), len(sums), func(s span) { body(s, sums) })
-	a.result(0, a.across(a.fold(sums, a.add), a.add))
+	a.stream(a.ptr("n"), func(s span) { body(s, sums) })
+	a.resultOf(0, sums, a.add)
 }
 
 // signed is t = t·sign(x − y). A lane where x or y is NaN becomes NaN.
@@ -80,31 +71,22 @@ func (a *asm) signed(t, x, y vec) {
 	a.sub(d, x, y)
 	one := a.load(a.constant("one", 1))
 	if a.wide {
-		k := func(predicate uint64) reg.Register {
+		k := func(predicate uint64) register {
 			r := a.K()
-			a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(predicate), zero, d, r)
+			a.op("VCMPP*", imm(predicate), zero, d, r)
 			return r
 		}
-		a.zeroing(one, k(greater), plus)
-		a.zeroing(one, k(less), minus)
-		a.pick(a.VMOVUPD, a.VMOVUPS)(d, k(unordered), plus)
+		a.op("VMOVAP*_Z", one, k(greater), plus)
+		a.op("VMOVAP*_Z", one, k(less), minus)
+		a.op("VMOVUP*", d, k(unordered), plus)
 	} else {
 		a.compare(plus, d, greater, zero)
 		a.compare(minus, d, less, zero)
 		a.and(plus, plus, one)
 		a.and(minus, minus, one)
 		a.compare(zero, d, unordered, d)
-		a.pick(a.VORPD, a.VORPS)(zero, plus, plus) // all ones is a NaN
+		a.op("VORP*", zero, plus, plus) // all ones is a NaN
 	}
 	a.sub(plus, plus, minus)
 	a.mul(t, t, plus)
-}
-
-// zeroing moves src to dst where mask is set and clears it elsewhere (AVX-512).
-func (a *asm) zeroing(src vec, mask reg.Register, dst vec) {
-	if a.double {
-		a.VMOVAPD_Z(src, mask, dst)
-	} else {
-		a.VMOVAPS_Z(src, mask, dst)
-	}
 }

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // A source is where the arguments of a row of exponentials come from.
@@ -63,7 +62,7 @@ func (s source) scaled() source {
 // fetchAhead asks for the cache lines of an array that come one page after a
 // span: rows of a matrix lie one after the other, and the processor's own
 // prefetching stops where a page ends.
-func (a *asm) fetchAhead(base reg.Register, s span) {
+func (a *asm) fetchAhead(base register, s span) {
 	if s.n == 1 {
 		return
 	}
@@ -74,7 +73,7 @@ func (a *asm) fetchAhead(base reg.Register, s span) {
 	}
 }
 
-func (a *asm) minusInf() operand.Mem { return a.constant("minusInf", math.Inf(-1)) }
+func (a *asm) minusInf() mem { return a.constant("minusInf", math.Inf(-1)) }
 
 // A term adds to sum what the coordinate difference d costs.
 type term func(a *asm, sum, d vec, mix vec)
@@ -94,14 +93,8 @@ func mixedTerm(a *asm, sum, d, mix vec) {
 }
 
 // absMask is all bits but the sign.
-func (a *asm) absMask() operand.Op {
-	m := a.table("absMask", func(int) operand.Constant {
-		if a.double {
-			return operand.U64(math.MaxInt64)
-		}
-		return operand.U32(math.MaxInt32)
-	})
-	return m
+func (a *asm) absMask() input {
+	return a.table("absMask", func(int) operand.Constant { return a.mask(math.MaxInt64) })
 }
 
 const pointsSig = "h, y, x *T, n, stride, dim int, mix, inv T"
@@ -132,11 +125,11 @@ func (a *asm) pointCosts(cost term) func(span) []vec {
 		loop, done := a.label("coordinate"), a.label("coordinates")
 		a.Label(loop)
 		a.CMPQ(k, dim)
-		a.JGE(operand.LabelRef(done))
+		a.JGE(done)
 		xk := a.vec()
-		a.broadcastAny(xk, operand.Mem{Base: x, Index: k, Scale: uint8(a.size())})
+		a.broadcastAny(xk, mem{Base: x, Index: k, Scale: uint8(a.size())})
 		for u, v := range sum {
-			d, m := a.vec(), operand.Mem{Base: column, Disp: u * a.lanes() * a.size()}
+			d, m := a.vec(), mem{Base: column, Disp: u * a.lanes() * a.size()}
 			if s.mask == nil {
 				a.sub(d, xk, m)
 			} else {
@@ -147,15 +140,15 @@ func (a *asm) pointCosts(cost term) func(span) []vec {
 		}
 		a.ADDQ(stride, column)
 		a.INCQ(k)
-		a.JMP(operand.LabelRef(loop))
+		a.JMP(loop)
 		a.Label(done)
 		return sum
 	}
 }
 
 // broadcastAny fills a register from one element in memory.
-func (a *asm) broadcastAny(v vec, m operand.Mem) {
-	a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(m, v)
+func (a *asm) broadcastAny(v vec, m mem) {
+	a.op("VBROADCASTS*", m, v)
 }
 
 // rowKernels: what is done with each source's arguments. Of points, where the
@@ -211,7 +204,7 @@ func rowKernels() []kernel {
 			sig: "dst, y, x *T, n, stride, dim int, mix T",
 			emit: func(a *asm) {
 				dst, costs := a.ptr("dst"), a.pointCosts(c.cost)
-				a.stream(a.ptr("n"), a.unroll, func(s span) { a.write(dst, s, costs(s)) })
+				a.stream(a.ptr("n"), func(s span) { a.write(dst, s, costs(s)) })
 			},
 		})
 	}
@@ -224,11 +217,11 @@ func (a *asm) rowMax(src source, store bool) {
 	for i := range tops {
 		tops[i] = a.load(a.minusInf())
 	}
-	var dst reg.Register
+	var dst register
 	if store {
 		dst = a.ptr("dst")
 	}
-	a.stream(a.ptr("n"), len(tops), func(s span) {
+	a.stream(a.ptr("n"), func(s span) {
 		x := args(s)
 		if store {
 			a.write(dst, s, x)
@@ -237,7 +230,7 @@ func (a *asm) rowMax(src source, store bool) {
 			a.max(tops[u], v, tops[u])
 		}
 	})
-	a.result(0, a.across(a.fold(tops, a.max), a.max))
+	a.resultOf(0, tops, a.max)
 }
 
 func (a *asm) rowExp(src source) {
@@ -247,15 +240,13 @@ func (a *asm) rowExp(src source) {
 		args = a.shiftedBy("shift", args)
 	}
 	e, sums, dst := a.exponential(plain), a.partialSums(), a.ptr("dst")
-	a.stream(a.ptr("n"), a.unroll, func(s span) {
+	a.stream(a.ptr("n"), func(s span) {
 		x := args(s)
 		e.apply(x)
 		a.write(dst, s, x)
-		for u, v := range x {
-			a.add(sums[u%len(sums)], sums[u%len(sums)], v)
-		}
+		a.accumulate(sums, x)
 	})
-	a.result(0, a.across(a.fold(sums, a.add), a.add))
+	a.resultOf(0, sums, a.add)
 }
 
 // partialSums are two, or one where registers are few.
@@ -289,7 +280,7 @@ func (a *asm) rowLSE(src source) {
 	args, e, sums := src.open(a), a.exponential(low), a.partialSums()
 	shift, limit := a.scalar("start"), a.load(a.constant("slack", slack))
 	a.add(limit, limit, shift)
-	a.stream(a.ptr("n"), a.unroll, func(s span) {
+	a.stream(a.ptr("n"), func(s span) {
 		x := args(s)
 		top := a.vec()
 		a.mov(top, x[0])
@@ -299,7 +290,7 @@ func (a *asm) rowLSE(src source) {
 		fits := a.label("fits")
 		a.branchUnlessAbove(top, limit, fits)
 		a.across(top, a.max)
-		a.pick(a.VBROADCASTSD, a.VBROADCASTSS)(top.AsX(), top)
+		a.op("VBROADCASTS*", top.AsX(), top)
 		scale := a.vec()
 		a.sub(scale, shift, top)
 		a.mov(shift, top)
@@ -313,29 +304,23 @@ func (a *asm) rowLSE(src source) {
 			a.sub(v, v, shift)
 		}
 		e.apply(x)
-		for u, v := range x {
-			a.add(sums[u%len(sums)], sums[u%len(sums)], v)
-		}
+		a.accumulate(sums, x)
 	})
 	a.result(0, shift)
-	a.result(1, a.across(a.fold(sums, a.add), a.add))
+	a.resultOf(1, sums, a.add)
 }
 
 // branchUnlessAbove jumps to label unless a lane of x exceeds that of limit.
-func (a *asm) branchUnlessAbove(x, limit vec, label string) {
+func (a *asm) branchUnlessAbove(x, limit vec, label operand.LabelRef) {
 	if a.wide {
 		k := a.K()
-		a.pick(a.VCMPPD, a.VCMPPS)(operand.Imm(greaterSet), limit, x, k)
+		a.op("VCMPP*", imm(greaterSet), limit, x, k)
 		a.KORTESTW(k, k)
 	} else {
 		m, bits := a.vec(), a.GP32()
 		a.compare(m, x, greaterSet, limit)
-		if a.double {
-			a.VMOVMSKPD(m, bits)
-		} else {
-			a.VMOVMSKPS(m, bits)
-		}
+		a.op("VMOVMSKP*", m, bits)
 		a.TESTL(bits, bits)
 	}
-	a.JE(operand.LabelRef(label))
+	a.JE(label)
 }

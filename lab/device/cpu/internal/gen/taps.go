@@ -2,9 +2,6 @@ package main
 
 import (
 	"slices"
-
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 // The inner loops of convolutions: sums over the taps of a window, for groups of four pixels and one or more vectors of
@@ -61,16 +58,16 @@ func (t target) wideVectors() int {
 func (a *asm) taps(groups, vectors int) {
 	base, pb, table, steps, depth, step := a.ptr("a"), a.ptr("b"), a.ptr("groups"), a.ptr("steps"), a.ptr("depth"),
 		a.bytes("step")
-	rows := make([][4]operand.Mem, groups)
+	rows := make([][4]mem, groups)
 	thrice := a.GP64()
-	a.LEAQ(operand.Mem{Base: step, Index: step, Scale: 2}, thrice)
-	pointers := make([]reg.GPVirtual, groups)
+	a.LEAQ(mem{Base: step, Index: step, Scale: 2}, thrice)
+	pointers := make([]gp, groups)
 	for g := range pointers {
 		p := a.GP64()
-		a.MOVQ(operand.Mem{Base: table, Disp: 8 * g}, p)
-		a.LEAQ(operand.Mem{Base: base, Index: p, Scale: uint8(a.size())}, p)
+		a.MOVQ(mem{Base: table, Disp: 8 * g}, p)
+		a.LEAQ(mem{Base: base, Index: p, Scale: uint8(a.size())}, p)
 		pointers[g] = p
-		rows[g] = [4]operand.Mem{{Base: p}, {Base: p, Index: step, Scale: 1}, {Base: p, Index: step, Scale: 2},
+		rows[g] = [4]mem{{Base: p}, {Base: p, Index: step, Scale: 1}, {Base: p, Index: step, Scale: 2},
 			{Base: p, Index: thrice, Scale: 1}}
 	}
 	sums := make([][]vec, 4*groups)
@@ -81,46 +78,46 @@ func (a *asm) taps(groups, vectors int) {
 	move := a.GP64()
 	some := func(taps int) {
 		for t := range taps {
-			a.MOVQ(operand.Mem{Base: steps, Disp: 8 * t}, move) // first: the addresses of the next tap wait for it
-			a.tapsOnce(sums, rows, operand.Mem{Base: pb, Disp: t * vectors * a.lanes() * a.size()})
+			a.MOVQ(mem{Base: steps, Disp: 8 * t}, move) // first: the addresses of the next tap wait for it
+			a.tapsOnce(sums, rows, mem{Base: pb, Disp: t * vectors * a.lanes() * a.size()})
 			for _, p := range pointers {
 				a.ADDQ(move, p)
 			}
 		}
-		a.ADDQ(operand.U32(uint32(taps*vectors*a.lanes()*a.size())), pb)
-		a.ADDQ(operand.Imm(uint64(8*taps)), steps)
+		a.ADDQ(u32(taps*vectors*a.lanes()*a.size()), pb)
+		a.ADDQ(imm(uint64(8*taps)), steps)
 	}
 	turn := 1
 	if !a.wide { // two taps a turn: the decoders have as much to do as the multipliers
 		turn = 2
 		even := a.label("tapsEven")
-		a.SHRQ(operand.Imm(1), depth)
-		a.JCC(operand.LabelRef(even))
+		a.SHRQ(imm(1), depth)
+		a.JCC(even)
 		some(1)
 		a.Label(even)
 	}
 	a.TESTQ(depth, depth)
-	a.JE(operand.LabelRef(done))
+	a.JE(done)
 	a.Label(loop)
 	some(turn)
 	a.DECQ(depth)
-	a.JNZ(operand.LabelRef(loop))
+	a.JNZ(loop)
 	a.Label(done)
 	c, held, store := a.ptr("c"), a.ptr("held"), a.label("store")
-	each := func(do func(v vec, m operand.Mem)) {
+	each := func(do func(v vec, m mem)) {
 		for i, v := range slices.Concat(sums...) {
-			do(v, operand.Mem{Base: c, Disp: i * a.lanes() * a.size()})
+			do(v, mem{Base: c, Disp: i * a.lanes() * a.size()})
 		}
 	}
 	a.TESTQ(held, held)
-	a.JE(operand.LabelRef(store))
-	each(func(v vec, m operand.Mem) { a.add(v, v, m) })
+	a.JE(store)
+	each(func(v vec, m mem) { a.add(v, v, m) })
 	a.Label(store)
-	each(func(v vec, m operand.Mem) { a.pick(a.VMOVUPD, a.VMOVUPS)(v, m) })
+	each(func(v vec, m mem) { a.op("VMOVUP*", v, m) })
 }
 
 // tapsOnce is the products of one tap with a row of b.
-func (a *asm) tapsOnce(sums [][]vec, rows [][4]operand.Mem, b operand.Mem) {
+func (a *asm) tapsOnce(sums [][]vec, rows [][4]mem, b mem) {
 	y := a.vecs(len(sums[0]))
 	for j, v := range y {
 		a.mov(v, b.Offset(j*a.lanes()*a.size()))
@@ -128,7 +125,7 @@ func (a *asm) tapsOnce(sums [][]vec, rows [][4]operand.Mem, b operand.Mem) {
 	for i, row := range sums {
 		m := rows[i/4][i%4]
 		if a.wide && len(y) == 1 {
-			a.pick(a.VFMADD231PD_BCST, a.VFMADD231PS_BCST)(m, y[0], row[0])
+			a.op("VFMADD231P*_BCST", m, y[0], row[0])
 			continue
 		}
 		x := a.vec()
@@ -148,7 +145,7 @@ func transposeStrip(a *asm) {
 	dstMove, srcMove := a.bytes("dstMove"), a.bytes("srcMove")
 	loop, done := a.label("squares"), a.label("squaresDone")
 	a.TESTQ(blocks, blocks)
-	a.JE(operand.LabelRef(done))
+	a.JE(done)
 	a.Label(loop)
 	r := make([]vec, side)
 	for i := range r {
@@ -168,24 +165,24 @@ func transposeStrip(a *asm) {
 		a.ADDQ(dstMove, to[i].Base)
 	}
 	a.DECQ(blocks)
-	a.JNZ(operand.LabelRef(loop))
+	a.JNZ(loop)
 	a.Label(done)
 }
 
 // squareRows is the addresses of rows, four from each pointer.
-func (a *asm) squareRows(base, stride reg.GPVirtual, rows int) []operand.Mem {
+func (a *asm) squareRows(base, stride gp, rows int) []mem {
 	thrice := a.GP64()
-	a.LEAQ(operand.Mem{Base: stride, Index: stride, Scale: 2}, thrice)
-	var out []operand.Mem
+	a.LEAQ(mem{Base: stride, Index: stride, Scale: 2}, thrice)
+	var out []mem
 	for i := 0; i < rows; i += 4 {
 		p := a.GP64()
 		if i == 0 {
 			a.MOVQ(base, p)
 		} else {
-			a.LEAQ(operand.Mem{Base: base, Index: stride, Scale: 4}, p)
+			a.LEAQ(mem{Base: base, Index: stride, Scale: 4}, p)
 		}
-		out = append(out, operand.Mem{Base: p}, operand.Mem{Base: p, Index: stride, Scale: 1},
-			operand.Mem{Base: p, Index: stride, Scale: 2}, operand.Mem{Base: p, Index: thrice, Scale: 1})
+		out = append(out, mem{Base: p}, mem{Base: p, Index: stride, Scale: 1},
+			mem{Base: p, Index: stride, Scale: 2}, mem{Base: p, Index: thrice, Scale: 1})
 	}
 	return out
 }
@@ -201,13 +198,13 @@ func (a *asm) turn8(r []vec) []vec {
 	}
 	for i := 0; i < 8; i += 4 { // the columns i … i+3 of each half
 		for j := range 2 {
-			a.VSHUFPS(operand.Imm(0x44), t[i+j+2], t[i+j], u[i+2*j])
-			a.VSHUFPS(operand.Imm(0xee), t[i+j+2], t[i+j], u[i+2*j+1])
+			a.VSHUFPS(imm(0x44), t[i+j+2], t[i+j], u[i+2*j])
+			a.VSHUFPS(imm(0xee), t[i+j+2], t[i+j], u[i+2*j+1])
 		}
 	}
 	for i := range 4 {
-		a.VPERM2F128(operand.Imm(0x20), u[i+4], u[i], out[i])
-		a.VPERM2F128(operand.Imm(0x31), u[i+4], u[i], out[i+4])
+		a.VPERM2F128(imm(0x20), u[i+4], u[i], out[i])
+		a.VPERM2F128(imm(0x31), u[i+4], u[i], out[i+4])
 	}
 	return out
 }
@@ -222,8 +219,8 @@ func (a *asm) turn4(r []vec) []vec {
 		a.VUNPCKHPD(r[i+1], r[i], t[i+1])
 	}
 	for i := range 2 {
-		a.VPERM2F128(operand.Imm(0x20), t[i+2], t[i], out[i])
-		a.VPERM2F128(operand.Imm(0x31), t[i+2], t[i], out[i+2])
+		a.VPERM2F128(imm(0x20), t[i+2], t[i], out[i])
+		a.VPERM2F128(imm(0x31), t[i+2], t[i], out[i+2])
 	}
 	return out
 }
@@ -233,12 +230,13 @@ func copyRows(a *asm) {
 		a.ptr("rows"), a.ptr("n")
 	loop, done := a.label("rows"), a.label("rowsDone")
 	a.TESTQ(rows, rows)
-	a.JE(operand.LabelRef(done))
+	a.JE(done)
 	a.Label(loop)
-	a.stream(n, 4, func(s span) { a.write(dst, s, a.read(src, s)) })
+	a.unroll = 4
+	a.stream(n, func(s span) { a.write(dst, s, a.read(src, s)) })
 	a.ADDQ(dstStride, dst)
 	a.ADDQ(srcStride, src)
 	a.DECQ(rows)
-	a.JNZ(operand.LabelRef(loop))
+	a.JNZ(loop)
 	a.Label(done)
 }

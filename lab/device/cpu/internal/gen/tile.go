@@ -1,10 +1,5 @@
 package main
 
-import (
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
-)
-
 // Four rows of a matrix at once: a vector that is read or written with them is
 // read or written once, not four times.
 const tileRows = 4
@@ -25,22 +20,23 @@ func tileKernels() []kernel {
 }
 
 // rows returns pointers to four rows, whose elements have the given size.
-func (a *asm) rows(size int) []reg.Register {
+func (a *asm) rows(size int) []register {
 	m, stride := a.ptr("m"), a.ptr("stride")
-	out := []reg.Register{m}
+	out := []register{m}
 	for range tileRows - 1 {
 		next := a.GP64()
-		a.LEAQ(operand.Mem{Base: out[len(out)-1], Index: stride, Scale: uint8(size)}, next)
+		a.LEAQ(mem{Base: out[len(out)-1], Index: stride, Scale: uint8(size)}, next)
 		out = append(out, next)
 	}
 	return out
 }
 
 // dot4 reads rows, whose elements have the given size, with load.
-func dot4(a *asm, size int, load func(reg.Register, span) []vec) {
+func dot4(a *asm, size int, load func(register, span) []vec) {
 	rows, out, x := a.rows(size), a.ptr("out"), a.ptr("x")
 	sums := a.zeros(2 * tileRows)
-	a.stream(a.ptr("n"), 2, func(s span) {
+	a.unroll = 2
+	a.stream(a.ptr("n"), func(s span) {
 		v := a.read(x, s)
 		for r, row := range rows {
 			for u, w := range load(row, s) {
@@ -50,19 +46,20 @@ func dot4(a *asm, size int, load func(reg.Register, span) []vec) {
 	})
 	for r := range tileRows {
 		v := a.across(a.fold(sums[2*r:2*r+2], a.add), a.add)
-		m := operand.Mem{Base: out, Disp: r * a.size()}
-		a.pick(a.VMOVSD, a.VMOVSS)(v.AsX(), m)
+		m := mem{Base: out, Disp: r * a.size()}
+		a.op("VMOVS*", v.AsX(), m)
 	}
 }
 
 // axpy4 reads rows as dot4 does.
-func axpy4(a *asm, size int, load func(reg.Register, span) []vec) {
+func axpy4(a *asm, size int, load func(register, span) []vec) {
 	rows, y, w := a.rows(size), a.ptr("y"), a.ptr("w")
 	weights := a.vecs(tileRows)
 	for r, v := range weights {
-		a.broadcastAny(v, operand.Mem{Base: w, Disp: r * a.size()})
+		a.broadcastAny(v, mem{Base: w, Disp: r * a.size()})
 	}
-	a.stream(a.ptr("n"), 2, func(s span) {
+	a.unroll = 2
+	a.stream(a.ptr("n"), func(s span) {
 		v := a.read(y, s)
 		for r, row := range rows {
 			for u, m := range load(row, s) {

@@ -2,9 +2,6 @@ package main
 
 import (
 	"math"
-
-	"github.com/mmcloughlin/avo/operand"
-	"github.com/mmcloughlin/avo/reg"
 )
 
 func vecKernels() []kernel {
@@ -17,7 +14,7 @@ func vecKernels() []kernel {
 			name: "scale", doc: "writes alpha*x to dst.", sig: "dst, x *T, n int, alpha T",
 			emit: func(a *asm) {
 				dst, x, n, alpha := a.ptr("dst"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
-				a.stream(n, a.unroll, func(s span) {
+				a.stream(n, func(s span) {
 					v := a.read(x, s)
 					for _, w := range v {
 						a.mul(w, alpha, w)
@@ -30,7 +27,7 @@ func vecKernels() []kernel {
 			name: "mul", doc: "writes x*y to dst.", sig: "dst, x, y *T, n int",
 			emit: func(a *asm) {
 				dst, x, y, n := a.ptr("dst"), a.ptr("x"), a.ptr("y"), a.ptr("n")
-				a.stream(n, a.unroll, func(s span) {
+				a.stream(n, func(s span) {
 					v, w := a.read(x, s), a.read(y, s)
 					for u := range v {
 						a.mul(v[u], v[u], w[u])
@@ -43,10 +40,10 @@ func vecKernels() []kernel {
 			name: "sqrt", doc: "writes √x to dst.", sig: "dst, x *T, n int",
 			emit: func(a *asm) {
 				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
-				a.stream(n, a.unroll, func(s span) {
+				a.stream(n, func(s span) {
 					v := a.read(x, s)
 					for _, w := range v {
-						a.root(w)
+						a.op("VSQRTP*", w, w)
 					}
 					a.write(dst, s, v)
 				})
@@ -57,7 +54,7 @@ func vecKernels() []kernel {
 			emit: func(a *asm) {
 				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
 				e, limits := a.exponential(exact), a.newLimits(false)
-				a.stream(n, a.unroll, func(s span) {
+				a.stream(n, func(s span) {
 					v := a.read(x, s)
 					for u, t := range a.onePlusExp(e, limits, v) {
 						a.div(v[u], v[u], t.sum)
@@ -71,7 +68,7 @@ func vecKernels() []kernel {
 			emit: func(a *asm) {
 				dst, x, dy, n := a.ptr("dst"), a.ptr("x"), a.ptr("dy"), a.ptr("n")
 				e, limits := a.exponential(exact), a.newLimits(true)
-				a.stream(n, a.unroll, func(s span) {
+				a.stream(n, func(s span) {
 					v := a.read(x, s)
 					terms := a.onePlusExp(e, limits, v)
 					w := a.read(dy, s)
@@ -90,9 +87,9 @@ func vecKernels() []kernel {
 }
 
 // axpy adds alpha times what read makes of x to y.
-func axpy(a *asm, read func(reg.Register, span) []vec) {
+func axpy(a *asm, read func(register, span) []vec) {
 	y, x, n, alpha := a.ptr("y"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
-	a.stream(n, a.unroll, func(s span) {
+	a.stream(n, func(s span) {
 		v, w := a.read(y, s), read(x, s)
 		for u := range v {
 			a.fma(v[u], alpha, w[u])
@@ -101,33 +98,17 @@ func axpy(a *asm, read func(reg.Register, span) []vec) {
 	})
 }
 
-// root replaces v by its square root.
-func (a *asm) root(v vec) {
-	if a.double {
-		a.VSQRTPD(v, v)
-	} else {
-		a.VSQRTPS(v, v)
-	}
-}
-
 // limits holds 1 and the bounds of arguments; most may be nil.
-type limits struct{ one, most, least operand.Op }
+type limits struct{ one, most, least input }
 
 func (a *asm) newLimits(above bool) limits {
 	most := math.MaxFloat64
 	if !a.double {
 		most = math.MaxFloat32
 	}
-	hold := func(name string, v float64) operand.Op {
-		m := a.constant(name, v)
-		if a.wide {
-			return a.load(m)
-		}
-		return m
-	}
-	l := limits{one: hold("one", 1), least: hold("leastFinite", -most)}
+	l := limits{one: a.hold("one", 1), least: a.hold("leastFinite", -most)}
 	if above {
-		l.most = hold("mostFinite", most)
+		l.most = a.hold("mostFinite", most)
 	}
 	return l
 }

@@ -9,10 +9,7 @@ import (
 // Reduce reduces x, of a shape, over the axes where to has size 1.
 func Reduce(to, shape []int, x []float64, f device.Reduction) Result {
 	groups := make([][]float64, Len(to))
-	Each(shape, func(flat int, index []int) {
-		at := At(to, index)
-		groups[at] = append(groups[at], x[flat])
-	})
+	Each(shape, to, func(flat, at int) { groups[at] = append(groups[at], x[flat]) })
 	r := NewResult(len(groups))
 	for i, g := range groups {
 		r.Value[i], r.Scale[i] = ReduceAll(g, f)
@@ -91,7 +88,7 @@ func lse(x []float64) (value, top float64) {
 // ReduceDot is Σ x·y over the axes where to has size 1.
 func ReduceDot(to, shape []int, x, y []float64) Result {
 	sums := make([]Sum, Len(to))
-	Each(shape, func(flat int, index []int) { sums[At(to, index)].AddProduct(x[flat], y[flat]) })
+	Each(shape, to, func(flat, at int) { sums[at].AddProduct(x[flat], y[flat]) })
 	r := NewResult(len(sums))
 	for i := range sums {
 		r.set(i, &sums[i])

@@ -9,58 +9,27 @@ func Len(shape []int) int {
 	return n
 }
 
-// Each calls f with the flat position and the index of every element, in row-major order. f must not keep index.
-func Each(shape []int, f func(flat int, index []int)) {
-	index := make([]int, len(shape))
+// Each calls f with the flat position of every element of a shape, in row-major order, and with where its index lies in
+// another shape of as many axes. There the index does not count along axes of size 1, which is broadcasting.
+func Each(shape, to []int, f func(flat, at int)) {
 	for flat := range Len(shape) {
-		rest := flat
+		at, step, rest := 0, 1, flat
 		for k := len(shape) - 1; k >= 0; k-- {
-			index[k] = rest % shape[k]
+			if to[k] != 1 {
+				at += rest % shape[k] * step
+			}
 			rest /= shape[k]
+			step *= to[k]
 		}
-		f(flat, index)
+		f(flat, at)
 	}
-}
-
-// At is the flat position of an index in a shape; along axes of size 1 the index does not count, which is
-// broadcasting.
-func At(shape, index []int) int {
-	flat := 0
-	for k, s := range shape {
-		flat *= s
-		if s != 1 {
-			flat += index[k]
-		}
-	}
-	return flat
 }
 
 // Spread is x, of one shape, broadcast to another.
 func Spread(to, shape []int, x []float64) []float64 {
 	y := make([]float64, Len(to))
-	Each(to, func(flat int, index []int) { y[flat] = x[At(shape, index)] })
+	Each(to, shape, func(flat, at int) { y[flat] = x[at] })
 	return y
-}
-
-// Permute is axis i of the result from axis perm[i] of x.
-func Permute(shape []int, x []float64, perm []int) (to []int, y []float64) {
-	to = make([]int, len(shape))
-	for i, p := range perm {
-		to[i] = shape[p]
-	}
-	y = make([]float64, len(x))
-	from := make([]int, len(shape))
-	Each(to, func(flat int, index []int) {
-		for i, p := range perm {
-			from[p] = index[i]
-		}
-		at := 0
-		for k, s := range shape {
-			at = at*s + from[k]
-		}
-		y[flat] = x[at]
-	})
-	return to, y
 }
 
 // Part is the elements of x from index at to at+n of an axis.
@@ -76,14 +45,6 @@ func Part(shape []int, x []float64, axis, at, n int) (to []int, y []float64) {
 func EachPart(shape []int, axis, at, n int, f func(big, small int)) {
 	part := append([]int(nil), shape...)
 	part[axis] = n
-	from := make([]int, len(shape))
-	Each(part, func(flat int, index []int) {
-		copy(from, index)
-		from[axis] += at
-		big := 0
-		for k, s := range shape {
-			big = big*s + from[k]
-		}
-		f(big, flat)
-	})
+	first := at * Len(shape[axis+1:])
+	Each(part, shape, func(small, big int) { f(first+big, small) })
 }

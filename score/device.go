@@ -61,7 +61,7 @@ func (h *onHost) step(u update) error {
 	if err := h.f.Score(h.s, h.c.X, u.sigma); err != nil {
 		return err
 	}
-	if !h.c.move(h.s, u) {
+	if !h.c.move(h.c.X, h.s, u) {
 		return ErrDiverged
 	}
 	h.c.Done++

@@ -16,15 +16,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// residing is N(0, I) at every noise level, which computes on a device too.
-type residing struct {
+// standard is N(0, I) at every noise level, which computes on a device too.
+type standard struct {
 	*Gaussian
 	dev *device.Device
 }
 
-func (f residing) Score(dst, x *mat.Dense, _ float64) error { return f.Gaussian.Score(dst, x, 0) }
+func (f standard) Score(dst, x *mat.Dense, _ float64) error { return f.Gaussian.Score(dst, x, 0) }
 
-func (f residing) OnDevice(int) *DeviceField {
+func (f standard) OnDevice(int) *DeviceField {
 	return &DeviceField{
 		Device: f.dev,
 		Level:  func(float64) error { return nil },
@@ -39,14 +39,14 @@ func (f residing) OnDevice(int) *DeviceField {
 
 // Chains on a device are those of the host with the device's noise: a wrong factor, a draw that is
 // made twice or left out, or points that are not those of the last step change them.
-func TestResidentOnDevice(t *testing.T) {
+func TestLangevinOnDevice(t *testing.T) {
 	dev := must.Get(device.Open(""))
 	defer dev.Close()
 	live, _, _ := dev.Live()
-	f := residing{must.Get(NewGaussian(nil, mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}))), dev}
+	f := standard{must.Get(NewGaussian(nil, mat.NewSymDense(3, []float64{1, 0, 0, 0, 1, 0, 0, 0, 1}))), dev}
 	x := normals(seeded(7), 5, 3)
 	start := func() *Chain { return Start(seeded(8), x) }
-	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Predict: true, Denoise: true}
+	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Denoise: true}
 
 	want := start()
 	withNoiseOfDevice(t, l, f, want)

@@ -17,13 +17,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// residing is N(0, I) in the plane, which computes on a device too.
-type residing struct {
+// standard is N(0, I) in the plane, which computes on a device too.
+type standard struct {
 	score.Field
 	dev *device.Device
 }
 
-func (f residing) OnDevice(int) *score.DeviceField {
+func (f standard) OnDevice(int) *score.DeviceField {
 	return &score.DeviceField{
 		Device: f.dev,
 		Level:  func(float64) error { return nil },
@@ -57,7 +57,7 @@ func TestConditionalOnDevice(t *testing.T) {
 	c := scones.Coupling{
 		Compatibility: scones.Compatibility{Lambda: .7},
 		Psi:           NewNet(net, dev, 2, 3, opt),
-		Target:        residing{g, dev},
+		Target:        standard{g, dev},
 		Mean:          true,
 	}
 	f := must.Get(c.Given(x))
@@ -76,7 +76,7 @@ func TestConditionalOnDevice(t *testing.T) {
 	}
 	c.Target = g
 	if f, err = c.Given(x); err != nil || f.OnDevice(n) != nil {
-		t.Errorf("a target of the host resides on a device: %v", err)
+		t.Errorf("a target of the host is on a device: %v", err)
 	}
 }
 

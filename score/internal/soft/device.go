@@ -6,30 +6,30 @@ import (
 	"coupling/lab/device"
 )
 
-// Resident are points and their logarithmic weights on a device, in float64.
-type Resident struct {
+// DevicePoints are points and their logarithmic weights on a device, in float64.
+type DevicePoints struct {
 	dev     *device.Device
 	y, h    *device.Array
 	scaled  *device.Array // √inv y
 	scaling *device.Array // √inv
 }
 
-// Reside copies them to a device.
-func (p *Points) Reside(dev *device.Device) *Resident {
+// OnDevice copies the points to a device.
+func (p *Points) OnDevice(dev *device.Device) *DevicePoints {
 	y := dev.From64(p.points, p.m, p.d)
-	return &Resident{dev: dev, y: y, h: dev.From64(p.h, p.m), scaled: y.Like(), scaling: dev.New(device.Float64, 1, 1)}
+	return &DevicePoints{dev: dev, y: y, h: dev.From64(p.h, p.m), scaled: y.Like(), scaling: dev.New(device.Float64, 1, 1)}
 }
 
 // Sharpen sets inv. The kernels of plans take it as a number, which a recording keeps: so points
 // are scaled by its root, with an error of a unit in the last place of coordinates.
-func (r *Resident) Sharpen(inv float64) {
+func (r *DevicePoints) Sharpen(inv float64) {
 	r.scaling.Set64([]float64{math.Sqrt(inv)})
 	device.Mul(r.scaled, r.y, r.scaling)
 }
 
-// Means are the softmin averages at the points x, float64 N×d, in a new array. It may be recorded.
+// Means returns the softmin averages at the points x, float64 N×d, in a new array. It may be recorded.
 // Cost: each exponential twice.
-func (r *Resident) Means(x *device.Array) *device.Array {
+func (r *DevicePoints) Means(x *device.Array) *device.Array {
 	at, u, out, square := x.Like(), r.dev.New(device.Float64, x.Dim(0)), x.Like(), device.Cost{Square: 1}
 	device.Mul(at, x, r.scaling)
 	device.PointLSE(u, at, r.scaled, r.h, square, 1)
@@ -40,8 +40,8 @@ func (r *Resident) Means(x *device.Array) *device.Array {
 	return out
 }
 
-// Close frees them.
-func (r *Resident) Close() {
+// Close frees the arrays.
+func (r *DevicePoints) Close() {
 	for _, a := range []*device.Array{r.y, r.h, r.scaled, r.scaling} {
 		a.Free()
 	}
