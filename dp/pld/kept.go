@@ -20,17 +20,20 @@ type composition struct {
 	sides    sides
 }
 
-// compositions holds the last ones. One takes a fifth of a second, and an answer from it milliseconds:
-// the bounds that a density gives hold at every ε, and are tight for many δ.
+// compositions holds the last ones, of at most 16 MB each. One takes a fifth of a second, and an answer
+// from it milliseconds: the bounds that a density gives hold at every ε, and are tight for many δ.
 var compositions struct {
 	lock sync.Mutex
-	last [8]*composition
+	last [4]*composition
 	next int
 }
 
 // keptStep is the step of log δ between the compositions that are kept. Their δ do not depend on what was
 // asked before, so that an answer does not either.
 const keptStep = 12
+
+// keptBins is the largest density that is kept.
+const keptBins = 1 << 20
 
 // kept answers from a composition for a δ near that of the question, which it may have to make. It is
 // false for pairs that are not enclosed, which take less time or are made anew for each question;
@@ -50,7 +53,9 @@ func (a Accountant) kept(ctx context.Context, parts []*part, q question) (pair.I
 		}
 		got := c.sides.read(q)
 		switch {
-		case a.enough(q, got, 0) || a.enough(q, got, directWidth) && c.serves(q, got):
+		case !(got.Lower <= got.Upper) || math.IsInf(got.Upper, 1): // as where a number is out of range
+			return pair.Interval{}, false
+		case a.enough(q, got, 0) || q.invert && a.enough(q, got, directWidth) && c.serves(got):
 			return got, true
 		case q.invert || q.limit > 0:
 			return pair.Interval{}, false
@@ -60,12 +65,9 @@ func (a Accountant) kept(ctx context.Context, parts []*part, q question) (pair.I
 	return pair.Interval{}, false
 }
 
-// serves reports whether an answer is about as narrow as the ε for which the composition was made.
-func (c *composition) serves(q question, got pair.Interval) bool {
-	if q.invert {
-		return (got.Upper-got.Lower)*c.eps.Upper <= 1.5*(c.eps.Upper-c.eps.Lower)*got.Upper
-	}
-	return logspace.Log(got.Upper/got.Lower) <= 2*c.sides.high.s*(c.eps.Upper-c.eps.Lower)
+// serves reports whether an ε is about as narrow as that for which the composition was made.
+func (c *composition) serves(eps pair.Interval) bool {
+	return (eps.Upper-eps.Lower)*c.eps.Upper <= 1.5*(c.eps.Upper-c.eps.Lower)*eps.Upper
 }
 
 // composition returns the composition for a δ.
@@ -94,6 +96,9 @@ func (a Accountant) composition(ctx context.Context, parts []*part, logDelta flo
 	}
 	if err != nil {
 		return nil, err
+	}
+	if c.sides.high.bins > keptBins {
+		return c, nil
 	}
 	compositions.lock.Lock()
 	defer compositions.lock.Unlock()
