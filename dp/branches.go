@@ -104,11 +104,17 @@ func (w *walker) walk(e Event, times int, s sampling) error {
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: poisson, rate: e.Rate})
 	case WithoutReplacement:
+		if e.Batch == 0 { // the batch is empty
+			e.Batch, times = 1, 0
+		}
 		if err := in.Subset(e.Batch, e.Size); err != nil {
 			return err
 		}
 		return w.sampled(e, e.Event, times, s, sampling{kind: without, batch: e.Batch, size: e.Size})
 	case WithReplacement:
+		if e.Batch == 0 {
+			e.Batch, times = 1, 0
+		}
 		if err := in.Batch(e.Batch, e.Size); err != nil {
 			return err
 		}

@@ -38,7 +38,7 @@ func TestBadParameters(t *testing.T) {
 		"rate = -0.1":            Poisson{-.1, Gaussian{1}},
 		"scale = NaN":            Repeat{0, Laplace{nan}},
 		"times = -3":             Repeat{-3, Gaussian{1}},
-		"batch = 0":              WithoutReplacement{0, 10, Gaussian{1}},
+		"batch = -1":             WithoutReplacement{-1, 10, Gaussian{1}},
 		"batch = 11":             WithoutReplacement{11, 10, Gaussian{1}},
 		"size = 0":               WithReplacement{1, 0, Gaussian{1}},
 		"event = nil":            Repeat{2, nil},

@@ -48,7 +48,7 @@ type TruncatedPoisson struct {
 }
 
 // WithoutReplacement runs Event on Batch of the Size records, all subsets equally likely. When records are inserted or
-// removed Size is the number of the larger data set.
+// removed Size is the number of the larger data set. Batches of 0 read nothing.
 //
 // All batches have the same size, so a record enters a batch in the place of another. The unit of
 // the noise is therefore an exchange: the most that replacing one record of the batch by any other

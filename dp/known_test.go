@@ -51,6 +51,7 @@ func TestEndsOfTheRange(t *testing.T) {
 	free := []Event{
 		SGD(1, 0, 100), SGD(1, .1, 0), SGD(0, 0, 5), FixedSGD(1, 5, 50, 0), Repeat{0, ZCDP{1}}, Poisson{0, Laplace{0}},
 		Compose{Poisson{0, Gaussian{1}}, Repeat{0, DiscreteLaplace{Scale: 1}}},
+		WithoutReplacement{0, 50, Gaussian{1}}, WithReplacement{0, 50, Laplace{1}},
 	}
 	for _, e := range free {
 		for _, by := range []Accountant{Best{}, closed.Accountant{}, pld.Accountant{}, rdp.Accountant{}} {

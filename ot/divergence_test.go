@@ -100,7 +100,8 @@ func TestDivergenceGradients(t *testing.T) {
 			}
 		}
 	}
-	refused(t, "Divergence without Of", failure(new(ot.Divergence).Eval(ctx, x, y, nil, nil, ot.L1, 0)), ot.ErrParameter)
+	refused(t, "Divergence without Of", failure(new(ot.Divergence).Eval(ctx, x, y, nil, nil, ot.L1, 0)),
+		ot.ErrParameter)
 }
 
 // Warm starts and memory used again change nothing but the way there.

@@ -44,7 +44,8 @@ func TestFloat32IsHonest(t *testing.T) {
 				if name != "sinkhorn" && tol >= 1e-9 && got.Status != ot.Converged {
 					t.Errorf("%s, ε = %g, Tol = %g: %v", name, eps, tol, got.Status)
 				}
-				if off := apartL1(got, want); tol == 1e-9 && got.Status == ot.Converged && off > 1e-7 { // at these conditions
+				// 1e-7 is of the tolerance, at these conditions.
+				if off := apartL1(got, want); tol == 1e-9 && got.Status == ot.Converged && off > 1e-7 {
 					t.Errorf("%s, ε = %g: the plan is off by %g in L1", name, eps, off)
 				}
 			}

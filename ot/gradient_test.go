@@ -348,7 +348,8 @@ func TestGradientRefusals(t *testing.T) {
 		t.Errorf("a cost without gradient: err = %v, want ErrUnsupported of GradX alone", err)
 	}
 	refused(t, "Loss(9)", failure(dense.Grad(ot.Loss(9))), ot.ErrParameter)
-	refused(t, "VJP of a 3×3 field on a 4×3 plan", failure((ot.Backward{}).VJP(ctx, dense, mat.NewDense(3, 3, nil))), ot.ErrShape)
+	refused(t, "VJP of a 3×3 field on a 4×3 plan", failure((ot.Backward{}).VJP(ctx, dense, mat.NewDense(3, 3, nil))),
+		ot.ErrShape)
 	nan := mat.NewDense(4, 3, nil)
 	nan.Set(2, 1, math.NaN())
 	zero := mat.NewDense(4, 3, nil)

@@ -230,7 +230,8 @@ func TestCancel(t *testing.T) {
 		}
 		return nil
 	}}}.Solve(ctx, p)
-	if !errors.Is(err, enough) || plan.Status != ot.Interrupted || math.Abs(ottest.L1Error(plan)-plan.MarginalL1) > 1e-12 {
+	if !errors.Is(err, enough) || plan.Status != ot.Interrupted ||
+		math.Abs(ottest.L1Error(plan)-plan.MarginalL1) > 1e-12 {
 		t.Errorf("stopped by Trace: %v, err = %v", plan, err)
 	}
 }

@@ -321,7 +321,8 @@ func TestAt(t *testing.T) {
 			t.Errorf("row %d sums to %v", i, s)
 		}
 	}
-	refused(t, "a plan without points", failure(solveTight(t, uniform(ot.Dense(mat.NewDense(2, 2, nil))), 1).At(z)), ot.ErrUnsupported)
+	bare := solveTight(t, uniform(ot.Dense(mat.NewDense(2, 2, nil))), 1)
+	refused(t, "a plan without points", failure(bare.At(z)), ot.ErrUnsupported)
 }
 
 // The plan between a cloud and itself, at a small ε, is a dark diagonal.
@@ -351,7 +352,8 @@ func TestPlanByHand(t *testing.T) {
 func TestLargeEps(t *testing.T) {
 	for seed := range uint64(5) {
 		rng := seeded(seed, 12)
-		p := weighted(ot.Points(cloud(rng, 500, 2, 1, 0), cloud(rng, 500, 2, 1, 0.5), ot.SqEuclidean), simplex(rng, 500), simplex(rng, 500))
+		p := weighted(ot.Points(cloud(rng, 500, 2, 1, 0), cloud(rng, 500, 2, 1, 0.5), ot.SqEuclidean),
+			simplex(rng, 500), simplex(rng, 500))
 		for _, eps := range []float64{1.4, 0.45} { // .3 and .1 of the mean cost
 			for _, tol := range []float64{1e-6, 1e-9, 1e-12} {
 				of := func(s ot.Solver) int { return mustSolve(t, s, p).Evaluations }

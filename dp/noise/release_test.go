@@ -151,7 +151,8 @@ func TestParameters(t *testing.T) {
 		"Sensitivity = 0":       must.Err(Gaussian{Sigma: 1}.Event(Query{})),
 		"Sensitivity = NaN":     must.Err(Laplace{Scale: 1}.Event(Query{Sensitivity: math.NaN()})),
 		"Dim = -1":              must.Err(Laplace{Scale: 1}.Event(Query{Sensitivity: 1, Dim: -1})),
-		"Sensitivity = 0.5: is": must.Err(Gaussian{Sigma: 1, Granularity: 1}.Event(Query{Sensitivity: 0.5, OnGrid: true})),
+		"Sensitivity = 0.5: is": must.Err(Gaussian{Sigma: 1, Granularity: 1}.Event(
+			Query{Sensitivity: 0.5, OnGrid: true})),
 	} {
 		if !errors.Is(err, dp.ErrParameter) || !strings.Contains(err.Error(), name) ||
 			!strings.HasPrefix(err.Error(), "noise: ") {

@@ -26,13 +26,15 @@ func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
 }
 
-// Features returns what a fixed network, which is public, makes of each record, in float32, for another network to learn
-// from: linear layers on good features, such as those of arch.Scattering, learn more under privacy than networks from
-// pixels. A row is cut into groups of equal length, each of which is standardised, less its mean and divided by its
-// norm; together they have norm 1. A row is a function of its own record. The error wraps ErrParameter where groups
-// does not divide the number of features.
+// Features returns what a fixed network, which is public, makes of each record, in float32, for
+// another network to learn from: linear layers on good features, such as those of arch.Scattering,
+// learn more under privacy than networks from pixels. A row is cut into groups of equal length,
+// each of which is standardised, less its mean and divided by its norm; together they have norm 1.
+// A row is a function of its own record. The error wraps ErrParameter where groups does not divide
+// the number of features.
 //
-// Source: F. Tramèr, D. Boneh, "Differentially private learning needs better features (or much more data)" (2021).
+// Source: F. Tramèr, D. Boneh, "Differentially private learning needs better features (or much more
+// data)" (2021).
 func Features(net nn.Layer, x Inputs, groups int) (Inputs, error) {
 	r := rows32{width: 1}
 	err := outputs(net, x, func(y []float64) {

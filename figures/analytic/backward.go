@@ -20,8 +20,8 @@ func Backward() lab.Study[BackwardParams, BackwardOut] {
 		Name:  "analytic/backward",
 		Title: "Time and memory of the backward pass",
 		Shows: "Unrolled differentiation costs more the more iterations are run, and is wrong unless they are " +
-			"hundreds; the analytic gradient " +
-			"costs one linear system once the plan is known, however it was found, and is right.",
+			"hundreds; the analytic gradient costs one linear system once the plan is known, however it was found, " +
+			"and is right.",
 		Sizes: kit.Sizes("n = %v with up to %v iterations; n up to %v", kit.Per{32, 128, 128, 512},
 			kit.Per{100, 1000, 3000, 10000}, kit.Per{64, 256, 512, 2048}),
 		Seconds:    kit.ByPreset(.8, 10, 30, 2000),
@@ -147,7 +147,7 @@ func backwardGrid(set lab.Setting) []BackwardParams {
 		Ratio: 0.01, N: lab.Pick(p, 32, 128, 128, 512),
 		Iterations: iterations[:lab.Pick(p, 3, 5, 6, 7)],
 		Ns:         lab.Pick(p, ns[:3], ns[:5], ns[:6], ns[1:]),
-		Unroll:     lab.Pick(p, 30, 100, 100, 100), Repeat: lab.Pick(p, 3, 2, 2, 1),
+		Unroll:     kit.Smoke(p, 30, 100), Repeat: lab.Pick(p, 3, 2, 2, 1),
 	}}
 }
 
@@ -174,21 +174,20 @@ func drawBackward(v lab.View[BackwardParams, BackwardOut]) (lab.Exhibit, error) 
 	return lab.Exhibit{
 		Pictures: kit.Wide(panels, v.Badge(fmt.Sprintf("n ≤ %d", p.Ns[len(p.Ns)-1])),
 			fmt.Sprintf(
-				"Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient "+
-					"together, and the gradient's error, over the "+
-					"iterations unrolled; the analytic ways solve by L-BFGS to 1e-13 and do not depend on them. "+
-					"(c, d) "+
-					"Over n: time and memory of the backward pass alone, for the unrolled "+
-					"ones of %d iterations forward and back, which is too few for three digits. %s", p.Ratio,
+				"Gradient of the sharp loss, ε = %g × mean cost. (a, b) n = %d: time of loss and gradient together, "+
+					"and the gradient's error, over the iterations unrolled; the analytic ways solve by L-BFGS to "+
+					"1e-13 and do not depend on them. (c, d) Over n: time and memory of the backward pass alone, "+
+					"for the unrolled ones of %d iterations forward and back, which is too few for three digits. %s",
+				p.Ratio,
 				p.N, p.Unroll,
 				onMachine(cell.Manifest, ""))),
 		Tables: []lab.Table{backwardTable(out)},
 		Notes: []string{
-			"Unrolled, kernel, is the best that unrolling can do: products with exp(−c/ε) forward and back, " +
-				"vectors kept instead of matrices; its points are missing where exp(−c/ε) underflows. " +
-				"Unrolled, log domain, is the reference of package ot, plain Go and some times slower a pass than " +
-				"the solvers; its memory is the tape, the n×n matrix of every half-step, which " +
-				"automatic differentiation would hold. Other memory is what a call allocates.",
+			"Unrolled, kernel, is the best that unrolling can do: products with exp(−c/ε) forward and back, vectors " +
+				"kept instead of matrices; its points are missing where exp(−c/ε) underflows. Unrolled, log domain, " +
+				"is the reference of package ot, plain Go and some times slower a pass than the solvers; its memory " +
+				"is the tape, the n×n matrix of every half-step, which automatic differentiation would hold. Other " +
+				"memory is what a call allocates.",
 			"Implicit is the vector–Jacobian product of the plan at the cost, by the same Cholesky factor. Errors " +
 				"are against elimination, whose own are in analytic/gradient-error.",
 		},
@@ -241,20 +240,17 @@ func (out BackwardOut) line(m analyticMethod, over string, x, y func(BackwardCos
 }
 
 func backwardTable(out BackwardOut) lab.Table {
-	return lab.Table{
-		Name: "costs",
-		Caption: "Each method: seconds forward and back, MB allocated or taped, and the relative error of the " +
-			"gradient.",
-		Header: []string{"n", "method", "iterations", "forward", "backward", "MB", "error"},
-		Rows: kit.Each(out.Costs, func(c BackwardCost) []string {
+	return kit.Table("costs",
+		"Each method: seconds forward and back, MB allocated or taped, and the relative error of the gradient.",
+		"n | method | iterations | forward | backward | MB | error",
+		kit.Each(out.Costs, func(c BackwardCost) []string {
 			k, fwd := "–", fmt.Sprintf("%.2e", c.Forward)
 			if c.Iterations > 0 {
 				k, fwd = fmt.Sprint(c.Iterations), "in both"
 			}
-			return []string{fmt.Sprint(c.N), c.Method, k, fwd, fmt.Sprintf("%.2e", c.Cost.Seconds),
-				fmt.Sprintf("%.3g", max(c.Tape, c.Cost.Bytes)/1e6), fmt.Sprintf("%.1e", c.Error)}
-		}),
-	}
+			return kit.Row("%v | %s | %s | %s | %.2e | %.3g | %.1e", c.N, c.Method, k, fwd, c.Cost.Seconds,
+				max(c.Tape, c.Cost.Bytes)/1e6, c.Error)
+		})...)
 }
 
 func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error) {
@@ -281,7 +277,7 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 			memory = min(memory, tape[c.N]/c.Cost.Bytes)
 		}
 	}
-	tooShort := lab.Pick(v.Preset, "times of milliseconds, and few iterations", "", "", "")
+	tooShort := kit.Smoke(v.Preset, "times of milliseconds, and few iterations", "")
 	return []lab.Claim{
 		kit.AtMost("largest difference between the analytic and implicit methods", "one gradient",
 			agree, 1e-9, "conjugate gradients stop at a residual of 1e-13, times the condition of D",
@@ -291,7 +287,7 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 			"1 but for set-up; half of it holds on a busy machine", freeAndWrong),
 		kit.AtLeast("memory of the tape over that of the Cholesky way, the least over n ≥ 64",
 			"2 n² an iteration against a few n²", memory, float64(cell.Params.Unroll)/10,
-			"some ten n×n matrices at most; other cells in the same process can only add to what is "+
-				"Measured", freeAndWrong),
+			"some ten n×n matrices at most; other cells in the same process can only add to what is Measured",
+			freeAndWrong),
 	}, nil
 }

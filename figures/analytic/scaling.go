@@ -16,9 +16,8 @@ func Scaling() lab.Study[ConvergenceParams, ConvergenceOut] {
 		Name:  "analytic/scaling",
 		Title: "Time to a fixed accuracy, over n and over ε",
 		Shows: "Every solver takes about n² a pass, and L-BFGS takes few passes; over ε, the passes of Sinkhorn's " +
-			"algorithm grow like 1/ε " +
-			"while those of L-BFGS and Newton's method hardly grow, until exact transport by the network simplex " +
-			"is as fast.",
+			"algorithm grow like 1/ε while those of L-BFGS and Newton's method hardly grow, until exact transport " +
+			"by the network simplex is as fast.",
 		Sizes: kit.Sizes("n up to %v, %v values of ε%v, at most %v passes a solver", kit.Per{128, 512, 1024, 4096},
 			kit.Per{4, 7, 7, 10},
 			kit.Per{"", " at n = 256", " at n = 512", " at n = 2048"}, kit.Per{2000, 5000, 5000, 5000}),
@@ -35,7 +34,7 @@ func Scaling() lab.Study[ConvergenceParams, ConvergenceOut] {
 func scalingBase(set lab.Setting) ConvergenceParams {
 	return ConvergenceParams{
 		Tol:    1e-6,
-		Passes: lab.Pick(set.Preset, 2000, 5000, 5000, 5000),
+		Passes: kit.Smoke(set.Preset, 2000, 5000),
 		Repeat: 6,
 		Exact:  true,
 		Device: beside(set.Device),
@@ -113,16 +112,16 @@ func drawScaling(v convergenceView) (lab.Exhibit, error) {
 		if r.Ratio > 0 {
 			ratio = fmt.Sprintf("%.2g", r.Ratio)
 		}
-		table.Rows = append(table.Rows, []string{fmt.Sprint(r.n), ratio, r.Solver, fmt.Sprintf("%.2e", r.last()),
-			fmt.Sprint(r.Passes), r.Status})
+		table.Rows = append(table.Rows, kit.Row("%v | %s | %s | %.2e | %v | %s", r.n, ratio, r.Solver, r.last(),
+			r.Passes, r.Status))
 	}
 	return lab.Exhibit{
 		Pictures: kit.Wide(style.Panels{Items: []style.Drawer{byN, byEps}, Letters: true, ShareY: true},
 			v.Badge(fmt.Sprintf("n ≤ %d", v.Cells[len(v.Cells)-1].Params.N)),
 			fmt.Sprintf(
 				"Time to an L1 marginal error of %g, costs in memory, float64, points in the plane. %s Points are "+
-					"missing where a solver did not "+
-					"converge in %d passes or refused.", p.Tol, onMachine(cell.Manifest, p.Device), p.Passes)),
+					"missing where a solver did not converge in %d passes or refused.",
+				p.Tol, onMachine(cell.Manifest, p.Device), p.Passes)),
 		Tables: []lab.Table{table},
 	}, nil
 }
@@ -150,17 +149,11 @@ func claimScaling(v convergenceView) ([]lab.Claim, error) {
 	last := p.Ratios[len(p.Ratios)-1]
 	grows := passes[last] / passes[p.Ratios[0]]
 	return []lab.Claim{
-		{
-			What:   "solves in which L-BFGS or Newton's method used up its passes",
-			Source: "“efficient and stable”: introduction",
-			Got:    unconverged,
-			Want:   0,
-			Why:    "counted over all sizes and ε",
-			Null:   likeSinkhorn,
-		},
+		kit.Near("solves in which L-BFGS or Newton's method used up its passes",
+			"“efficient and stable”: introduction", unconverged, 0, 0, "counted over all sizes and ε", likeSinkhorn),
 		kit.AtMost("passes of L-BFGS at the smallest ε over those at the largest",
-			"passes of Sinkhorn's algorithm grow like 1/ε: Franklin and Lorenz 1989; Dvurechensky et "+
-				"al. 2018", grows, 0.2*p.Ratios[0]/last, "far from a growth like 1/ε; counted, not timed",
+			"passes of Sinkhorn's algorithm grow like 1/ε: Franklin and Lorenz 1989; Dvurechensky et al. 2018", grows,
+			0.2*p.Ratios[0]/last, "far from a growth like 1/ε; counted, not timed",
 			likeSinkhorn),
 	}, nil
 }

@@ -120,4 +120,5 @@ func TestForeignLayerIsNotFused(t *testing.T) {
 		y := net.Forward(&nn.Pass{ForwardOnly: only}, dev.From64([]float64{3}, 1, 1))
 		near(t, "output", values(t, y), []float64{7, 0}, 0)
 	}
+	nn.Free(net.Params())
 }

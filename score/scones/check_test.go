@@ -3,7 +3,6 @@ package scones
 import (
 	"errors"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"coupling/lab/must"
@@ -57,7 +56,7 @@ func TestBadInputIsRefused(t *testing.T) {
 		"ascent on nothing": ascend(Ascent{}, Cloud(x), Cloud(empty)),
 		"ascent on NaN":     ascend(Ascent{}, Cloud(nan), Cloud(x)),
 		"ascent on a line":  ascend(Ascent{}, Cloud(x), Cloud(line)),
-		"ascent on too few": ascend(Ascent{Paired: true}, Cloud(x), func(*rand.Rand, int) (*mat.Dense, error) { return x, nil }),
+		"ascent on too few": ascend(Ascent{Paired: true}, Cloud(x), all(x)),
 		"infinite lambda":   must.Err(Fit{Lambda: math.Inf(1)}.Run(t.Context(), rng, x, x)),
 		"NaN lambda":        must.Err(Fit{Lambda: math.NaN()}.Run(t.Context(), rng, x, x)),
 		"one target":        must.Err(Fit{}.Run(t.Context(), rng, x, mat.NewDense(1, 2, nil))),

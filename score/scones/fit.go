@@ -79,8 +79,8 @@ func (f Fit) Run(ctx context.Context, rng *rand.Rand, x, y *mat.Dense) (*Fitted,
 		f.Bandwidth = nearest(y) / math.Sqrt(float64(d))
 	}
 	if v := f.Bandwidth * f.Bandwidth; !(f.Lambda > 0) || math.IsInf(f.Lambda, 1) || !(v > 0) || math.IsInf(v, 1) {
-		return nil, bad("lambda = %g and bandwidth = %g: must be finite and > 0, the square of bandwidth too: set them "+
-			"where points coincide", f.Lambda, f.Bandwidth)
+		return nil, bad("lambda = %g and bandwidth = %g: must be finite and > 0, the square of bandwidth too: "+
+			"set them where points coincide", f.Lambda, f.Bandwidth)
 	}
 	f.Solver.Eps = f.Lambda
 	plan, err := f.Solver.Solve(ctx, squared(x, y, u))

@@ -38,8 +38,9 @@ type trainer struct {
 }
 
 // Train learns atoms from private images and returns a *Model. All randomness comes from the key. A
-// run that was killed in r.Dir repeats its steps, with the same releases. Errors wrap synth.ErrParameter if Config or images are out of range, such as a label
-// outside the classes, or so many records that sums of them would round.
+// run that was killed in r.Dir repeats its steps, with the same releases. Errors wrap
+// synth.ErrParameter if Config or images are out of range, such as a label outside the classes, or
+// so many records that sums of them would round.
 func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Images,
 	r synth.Run) (synth.Sampler, error) {
 	p, err := synth.PublicOf(images)

@@ -89,10 +89,10 @@ func (figListCmd) Run(a *app) error {
 
 func writeJSON(a *app, v any) error { return durable.EncodeJSON(a.out, v) }
 
-func (c *figMakeCmd) Run(a *app) error {
-	all := slices.Contains(c.Names, "all")
+func (f *figMakeCmd) Run(a *app) error {
+	all := slices.Contains(f.Names, "all")
 	if all {
-		c.Format = append(c.Format, "png") // what the gallery shows
+		f.Format = append(f.Format, "png") // what the gallery shows
 	}
-	return c.make(a, orUsage(figures.Select(c.Names...)), all)
+	return f.make(a, orUsage(figures.Select(f.Names...)), all)
 }

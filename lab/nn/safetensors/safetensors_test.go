@@ -54,6 +54,7 @@ func TestRefusals(t *testing.T) {
 		"empty":     nil,
 		"length":    {255, 255, 255, 255, 255, 255, 255, 255, '{', '}'},
 		"not JSON":  file("hello", 0),
+		"double":    file(one("F64", "[1]", "[0,8]"), 8),
 		"half":      file(one("F16", "[2]", "[0,4]"), 4),
 		"short":     file(one("F32", "[2]", "[0,8]"), 4),
 		"trailing":  file(one("F32", "[2]", "[0,8]"), 12),

@@ -25,7 +25,7 @@ type Cloud struct {
 	unit       [2]*mat.Dense // x/|x| and y/|y|, 0 for 0, for an Angle
 	length     [2][]float64  // |x| and |y|
 	units      []float64     // the memory of both
-	yt         []float64     // y, or y/|y|, d×m: coordinate k is contiguous; −y for Separable, whose kernels subtract it
+	yt         []float64     // y, or y/|y|, d×m: coordinate k is contiguous; −y for Separable, which is added
 	matrixFree bool          // costs are computed for each row when asked
 	frugal     bool          // solvers keep memory of the order of n + m
 	invalid    error

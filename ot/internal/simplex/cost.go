@@ -38,19 +38,13 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 				continue
 			}
 		}
-		for j, v := range row {
-			switch {
-			case math.Abs(v) <= limit:
-				if allowed++; v < lo {
-					lo = v
-				}
-				if v > hi {
-					hi = v
-				}
-			case !math.IsInf(v, 1):
-				return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j, v, limit)
-			}
+		count := 0
+		if lo, hi, count = finiteRange(row, limit, lo, hi); count < 0 {
+			j := -count - 1
+			return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j,
+				row[j], limit)
 		}
+		allowed += count
 	}
 	switch {
 	case allowed == n*m:
@@ -66,6 +60,25 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 		return none, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, fault.ErrCost)
 	}
 	return finite{c, large}, nil
+}
+
+// finiteRange widens the range from lo to hi by the costs that are not +Inf, and returns it and their number,
+// −1 − j where cost j is out of range.
+func finiteRange(row []float64, limit, lo, hi float64) (least, most float64, count int) {
+	for j, v := range row {
+		switch {
+		case math.Abs(v) <= limit:
+			if count++; v < lo {
+				lo = v
+			}
+			if v > hi {
+				hi = v
+			}
+		case !math.IsInf(v, 1):
+			return lo, hi, -1 - j
+		}
+	}
+	return lo, hi, count
 }
 
 // finite is a cost with a finite one for pairs that are forbidden, larger than any others can sum

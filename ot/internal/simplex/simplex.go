@@ -146,13 +146,11 @@ func (s *simplex) solve(maxPivots int) {
 	if isThin || isEven {
 		g = s.transform(make([]float64, s.n))
 	}
-	if isEven && s.assign(g) { // not between points of few dimensions
+	if isEven && s.assign(g) { // not between many points of few dimensions
 		return
 	}
 	if !isThin {
-		if g = s.estimate(); isEven && s.assign(g) {
-			return
-		}
+		g = s.estimate()
 	}
 	s.run(g, maxPivots)
 }

@@ -91,7 +91,8 @@ func (b *builder) mixedA(name string, in, out int) nn.Layer {
 	return concat(
 		b.chain(in, conv{"branch1x1", 64, point}),
 		b.chain(in, conv{"branch5x5_1", 48, point}, conv{"branch5x5_2", 64, window(5, 1, 2)}),
-		b.chain(in, conv{"branch3x3dbl_1", 64, point}, conv{"branch3x3dbl_2", 96, same}, conv{"branch3x3dbl_3", 96, same}),
+		b.chain(in, conv{"branch3x3dbl_1", 64, point}, conv{"branch3x3dbl_2", 96, same},
+			conv{"branch3x3dbl_3", 96, same}),
 		b.pooled(pool(borderMean), in, out),
 	)
 }

@@ -17,7 +17,13 @@ type DevicePoints struct {
 // OnDevice copies the points to a device.
 func (p *Points) OnDevice(dev *device.Device) *DevicePoints {
 	y := dev.From64(p.points, p.m, p.d)
-	return &DevicePoints{dev: dev, y: y, h: dev.From64(p.h, p.m), scaled: y.Like(), scaling: dev.New(device.Float64, 1, 1)}
+	return &DevicePoints{
+		dev:     dev,
+		y:       y,
+		h:       dev.From64(p.h, p.m),
+		scaled:  y.Like(),
+		scaling: dev.New(device.Float64, 1, 1),
+	}
 }
 
 // Sharpen sets inv. The kernels of plans take it as a number, which a recording keeps: so points
