@@ -110,12 +110,19 @@ func (f Folder) list() (*Pictures, error) {
 			deep = append(deep, file)
 		}
 	}
+	var splits []string // without a picture directly in them: no classes
+	for _, file := range deep {
+		top, _, _ := strings.Cut(file, string(filepath.Separator))
+		if len(inside[top]) == 0 && !slices.Contains(splits, top) {
+			splits = append(splits, top)
+		}
+	}
 	switch {
 	case len(t.pictures) == 0:
 		return nil, missing(t.dir, "no PNG, JPEG, GIF, WebP, BMP or TIFF pictures in it")
-	case len(deep) == len(t.pictures):
-		split, _, _ := strings.Cut(deep[0], string(filepath.Separator))
-		return nil, missing(t.dir, "pictures lie two levels down, as %s: Split = %s takes those of it", deep[0], split)
+	case len(splits) > 0:
+		return nil, missing(t.dir, "pictures lie two levels down in %d folders (%s), as %s: Split = %s takes those of it",
+			len(splits), strings.Join(splits[:min(5, len(splits))], ", "), deep[0], splits[0])
 	case len(deep) > 0:
 		f.note("left out: %d pictures in folders of classes' folders, %s first", len(deep), deep[0])
 	}

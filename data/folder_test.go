@@ -87,7 +87,9 @@ func TestFolder(t *testing.T) {
 			"labels.csv=file,class\n2.png,dog\nimages/1.png,cat\n3.png, cat\n,ox\n"}, Folder{},
 			"[cat dog ox] [0 0 1] [1 1 1]; left out: 1 pictures that labels.csv does not name"},
 
-		"no split":   {[]string{"train/cat/1.png", "test/cat/1.png"}, Folder{}, "two levels down … Split = test"},
+		"no split": {[]string{"train/cat/1.png", "test/cat/1.png"}, Folder{}, "two levels down … Split = test"},
+		"one class beside splits": {[]string{"flat/1.png", "train/a/1.png", "test/a/1.png"}, Folder{Empty: true},
+			"two levels down in 2 folders (test, train), as test/a/1.png: Split = test takes those of it"},
 		"nowhere":    {nil, Folder{Dir: "no"}, "data set not found … no such file"},
 		"a file":     {[]string{"a.png"}, Folder{Dir: "a.png"}, "it is a file"},
 		"nothing":    {[]string{"a.txt="}, Folder{}, "data set not found … no PNG, JPEG, GIF"},

@@ -13,7 +13,7 @@ import (
 type Branch struct {
 	Inserted, Removed int
 	Steps             []pair.Step
-	// Loose says that the pairs are known to dominate more than the event: no lower bound of theirs is one of its own.
+	// Loose reports that the pairs dominate more than the event, so their lower bounds do not hold for it.
 	Loose bool
 }
 

@@ -13,7 +13,7 @@ import (
 	"coupling/lab/logspace"
 )
 
-// Kind says whether a number is exact or a bound.
+// Kind is the kind of a number: exact or a bound.
 type Kind int
 
 const (
@@ -38,9 +38,9 @@ func (k Kind) String() string {
 // exactWidth is the relative width up to which an enclosure counts as exact.
 const exactWidth = 1e-8
 
-// Guarantee says that an event is (Epsilon, Delta)-differentially private under Relation. The zero
-// value promises nothing. It remembers what it was computed from, for Profile: compare fields, not
-// values with ==.
+// Guarantee is the guarantee that an event is (Epsilon, Delta)-differentially private under
+// Relation. The zero value promises nothing. It remembers what it was computed from, for Profile:
+// compare fields, not values with ==.
 type Guarantee struct {
 	Epsilon, Delta float64 // NaN beside an error
 	// Lower is a certified lower bound of the number asked for, for the dominating pairs; 0 if
@@ -65,7 +65,7 @@ type subject struct {
 // nothing is the result beside an error.
 func nothing() Guarantee { return Guarantee{Epsilon: math.NaN(), Delta: math.NaN()} }
 
-// String is the guarantee in a line; ε is rounded upwards.
+// String returns the guarantee in a line; ε is rounded upwards.
 func (g Guarantee) String() string {
 	if g.Kind == None {
 		return "no guarantee"
@@ -74,7 +74,7 @@ func (g Guarantee) String() string {
 		g.Relation)
 }
 
-// Sentence says in a sentence what the guarantee promises. unit names one record, such as "record"
+// Sentence returns the guarantee as a sentence. unit names one record, such as "record"
 // or "labelled image"; numbers are rounded upwards. It assumes that sampling, noise and sensitivity
 // are as the event says; the caller must state that.
 func (g Guarantee) Sentence(unit string) string {

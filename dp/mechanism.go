@@ -129,7 +129,7 @@ func (e NormNoise) Pair(b Batch) (pair.Pair, error) {
 	return named(e, one, err)
 }
 
-// Pair is the removal's for one record.
+// Pair returns Removal, for one record.
 func (e FromPair) Pair(b Batch) (pair.Pair, error) {
 	if e.Removal == nil {
 		return nil, bad("FromPair: removal = nil: must be a pair")

@@ -9,7 +9,7 @@ import (
 	"coupling/dp/pair"
 )
 
-// RelationKind says how neighbouring data sets differ.
+// RelationKind is the kind of change between neighbouring data sets.
 type RelationKind int
 
 const (

@@ -6,8 +6,8 @@ import (
 )
 
 // TradeOff bounds the trade-off function of an event from below: no test of x against x′ with the
-// type I error α = P(M(x′) ∈ S) has a type II error β = P(M(x) ∉ S) below At(α), where x is said on S.
-// It is the largest of the lines
+// type I error α has a type II error β below At(α). For a test that answers x on S, α = P(M(x′) ∈ S)
+// and β = P(M(x) ∉ S). The bound is the largest of the lines
 //
 //	β ≥ 1 − δ(ε) − e^ε α
 //

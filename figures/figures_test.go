@@ -86,7 +86,13 @@ func TestGalleryIsInStep(t *testing.T) {
 	text := must.Get(os.ReadFile("README.md"))
 	entries := strings.Split(string(text), "\n### `")[1:]
 	for i, f := range All() {
-		fix := "coupling fig " + f.Name + " --preset quick --readme figures"
+		preset := "full"
+		if i < len(entries) {
+			if _, rest, found := strings.Cut(entries[i], "bin/coupling fig "+f.Name+" --preset "); found {
+				preset, _, _ = strings.Cut(rest, " ")
+			}
+		}
+		fix := "coupling fig " + f.Name + " --preset " + preset + " --readme figures"
 		if i >= len(entries) || !strings.HasPrefix(entries[i], f.Name+"`") {
 			t.Fatalf("README.md does not show %s in its place: %s", f.Name, fix)
 		}

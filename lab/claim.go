@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Relation is how a claim compares Got with Want.
+// A Relation is the comparison of a claim's Got with its Want.
 type Relation int
 
 // The relations.

@@ -67,7 +67,7 @@ type Figure struct {
 	// Claims compares the cells' results with the expected ones.
 	Claims func(*store.Store, Setting) ([]Claim, error)
 	// Sabotaged compares as Claims does, after spoilers have changed what was recalled, in their
-	// order, and with the claims that the preset asked asks.
+	// order, and with the claims of the preset asked for.
 	Sabotaged func(store *store.Store, set Setting, asked Preset, by ...Spoiler) ([]Claim, error)
 	// AsIf draws the figure, and returns its claims, as if its cells had been computed with other
 	// parameters, for a test of texts: change is called with a pointer to those of each cell.

@@ -28,7 +28,7 @@ func (m Method) String() string {
 	return fault.Name("Method", int(m), "automatic", "eliminate", "cholesky", "cg")
 }
 
-// Backward says how derivatives of a plan are computed. Its zero value works; the methods of Plan
+// Backward holds the settings of derivatives of a plan. Its zero value works; the methods of Plan
 // use it.
 type Backward struct {
 	// Method solves the linear system.

@@ -12,7 +12,7 @@ import (
 	"coupling/ot/internal/semidual"
 )
 
-// Derivative says what a loss is differentiated by. Values may be added.
+// Derivative is a set of arguments by which a loss is differentiated. Values may be added.
 type Derivative uint
 
 const (

@@ -20,7 +20,7 @@ const (
 )
 
 // Dense is the geometry of a given n×m cost matrix, which is read, not copied: do not change it during a solve.
-// Costs of either sign are allowed; NaN and infinities are reported by the solver.
+// Costs of either sign are allowed, and +Inf forbids a pair; solvers return an error for NaN and −Inf.
 func Dense(c mat.Matrix) *cost.Matrix { return cost.Dense(c) }
 
 // Points is the geometry between the rows of x (n×d) and of y (m×d), which are read, not copied. The

@@ -50,7 +50,7 @@ type Plan struct {
 	// F and G are the potentials of the KL form, with <A,F> = <B,G>; where the weight is 0 they are the
 	// softmin that a vanishing weight would have, which is finite.
 	F, G []float64
-	// Status says whether the solve converged.
+	// Status is the outcome of the solve.
 	Status Status
 	// Solver names the method that made the plan.
 	Solver string

@@ -7,7 +7,7 @@ import (
 	"coupling/ot/internal/solve"
 )
 
-// Status says how a solve ended. Only with Converged is a plan the solution to the tolerance asked
+// Status is the outcome of a solve. Only with Converged is a plan the solution to the tolerance asked
 // for.
 type Status int
 

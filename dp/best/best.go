@@ -53,11 +53,11 @@ func (Accountant) Name() string { return "auto" }
 
 const (
 	// contourWork and gridWork are the usual work of contours (a sixth of a second) and of
-	// distributions; patience is the factor by which contours may take longer if distributions were
+	// distributions; retryFactor is the factor by which contours may take longer if distributions were
 	// not sharp.
 	contourWork = 5_000_000
 	gridWork    = 8_000_000
-	patience    = 8
+	retryFactor = 8
 	// fineGrid is the width asked of distributions, roughGrid that for one of many branches.
 	fineGrid  = 1.2e-6
 	roughGrid = 1e-4
@@ -104,7 +104,7 @@ func (a Accountant) stages(q pair.Question, enclosed bool) (list []stage, enough
 	list = []stage{{by: closed.Accountant{}, q: q}, {by: contour.Accountant{Work: contourWork}, q: exact},
 		{by: pld.Accountant{Work: gridWork}, q: grid}}
 	if patient {
-		list = append(list, stage{by: contour.Accountant{Work: patience * contourWork}, q: exact})
+		list = append(list, stage{by: contour.Accountant{Work: retryFactor * contourWork}, q: exact})
 	}
 	at := len(list)
 	if q.Against > 0 && !enclosed { // it takes a tenth of the time of distributions, and decides often enough

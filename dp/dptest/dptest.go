@@ -17,7 +17,7 @@ import (
 // Subject is an accountant with its promises.
 type Subject struct {
 	Accountant dp.Accountant
-	// Answers says whether the accountant must answer for these steps; nil: always. For the others
+	// Answers reports whether the accountant must answer for these steps; nil: always. For the others
 	// it may refuse any question.
 	Answers func(steps []pair.Step) bool
 	// RelWidth bounds (Upper − Lower)/Upper of ε in the known answers; 0: no promise.

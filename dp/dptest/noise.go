@@ -5,10 +5,12 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+
+	"gonum.org/v1/gonum/integrate/quad"
 )
 
 // Noise checks the promises of a noise family of one's own: its density is symmetric and log-concave,
-// its tail is the integral of the density, LogRatio is the density's and keeps its limits, and beyond
+// its tails are integrals of the density, LogRatio is the density's and keeps its limits, and beyond
 // Reach nothing of the moments is left. It takes milliseconds.
 func Noise(t testing.TB, n pair.Noise) {
 	t.Helper()
@@ -18,16 +20,19 @@ func Noise(t testing.TB, n pair.Noise) {
 	}
 	const step = 1. / 64
 	for u := 0.; u < 24; u += step {
-		a, b, c := n.LogDensity(u), n.LogDensity(u+step/2), n.LogDensity(u+step)
+		a, b := n.LogDensity(u), n.LogTail(u)
 		if left := n.LogDensity(-u); math.Abs(left-a) > 1e-13*(1+math.Abs(a)) {
 			t.Errorf("%v: log density %v at %v, %v at %v", n, a, u, left, -u)
 		}
-		if n.LogDensity(u-step)+c > 2*a+1e-12*(1+math.Abs(a)) {
+		if n.LogDensity(u-step)+n.LogDensity(u+step) > 2*a+1e-12*(1+math.Abs(a)) {
 			t.Errorf("%v: the density is not log-concave at %v", n, u)
 		}
-		// Simpson's rule is off by (step·slope of log f)⁴/2880.
-		piece := step / 6 * (math.Exp(a-b) + 4 + math.Exp(c-b))
-		if got := (math.Exp(n.LogTail(u)-b) - math.Exp(n.LogTail(u+step)-b)) / piece; math.Abs(got-1) > 1e-5 {
+		if both := math.Exp(b) + math.Exp(n.LogTail(-u)); math.Abs(both-1) > 2e-13 {
+			t.Errorf("%v: P(X > t) at %v and at %v add up to %v", n, u, -u, both)
+		}
+		// The tails' own 1e-13 is at most 80 times as much of a piece.
+		piece := quad.Fixed(func(x float64) float64 { return math.Exp(n.LogDensity(x) - a) }, u, u+step, 6, nil, 0)
+		if got := (math.Exp(b-a) - math.Exp(n.LogTail(u+step)-a)) / piece; math.Abs(got-1) > 1e-10 {
 			t.Errorf("%v: P(X > t) falls by %v of the density's integral after %v", n, got, u)
 		}
 		for _, d := range [...]float64{-3, -.01, .5, 7} {

@@ -15,9 +15,9 @@ type Ratios struct {
 // factor in 1 ± Ratio.
 type Rounding struct{ Mass, Ratio float64 }
 
-// Enclosed is a pair that is not known itself, but by a law that is above that of its ratio in
-// convex order, and one that is below, as that of a random allocation. As a Pair it is the upper
-// one, and Under returns the lower.
+// Enclosed is a pair known only through two laws of its likelihood ratio, one above and one below in
+// convex order, as that of a random allocation. As a Pair it is the upper one, and Under returns the
+// lower.
 type Enclosed struct {
 	bound
 	under bound

@@ -15,7 +15,8 @@ type Noise interface {
 	// LogDensity returns log f(t).
 	LogDensity(t float64) float64
 	// LogRatio returns log f(t−d)/f(t), with a small relative error also where it is near 0, and
-	// its limit, which may be infinite, at t = ±Inf.
+	// its limit, which may be infinite, at t = ±Inf. Rounding included, it never exceeds the limit on
+	// d's side, which bounds the loss.
 	LogRatio(t, d float64) float64
 	// LogTail returns log P(X > t), with a relative error of P of at most 1e-13.
 	LogTail(t float64) float64

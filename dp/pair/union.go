@@ -10,7 +10,7 @@ import (
 )
 
 // A Union is the pair of a mechanism that draws one of several, with weights that are the same
-// under P and Q, and tells which one it drew. So δ(ε) = Σ w_i δ_i(ε).
+// under P and Q, and releases which one. So δ(ε) = Σ w_i δ_i(ε).
 type Union struct {
 	parts   []Pair
 	logW    []float64

@@ -12,6 +12,7 @@ import (
 	"coupling/dp/synth/denoise"
 	"coupling/dp/synth/dpsinkhorn"
 	"coupling/dp/synth/merf"
+	"coupling/dp/synth/refine"
 	"coupling/dp/synth/semidual"
 	"coupling/lab/must"
 	"coupling/lab/nn/nntest"
@@ -25,7 +26,7 @@ func TestAnExchangeCostsASubstitution(t *testing.T) {
 	gan := dpsinkhorn.Suggested(digits)
 	gan.Steps = 2
 	for name, m := range map[string]synth.Method{
-		"merf": merf.Config{}, "semidual": semidual.Config{Steps: 2},
+		"merf": merf.Config{}, "refine": refine.Suggested(1, digits), "semidual": semidual.Config{Steps: 2},
 		"denoise": denoise.Config{Records: 1000, Batch: 100, Steps: 2}, "dpsinkhorn": gan,
 	} {
 		if testing.Short() && name != "merf" && name != "dpsinkhorn" {

@@ -42,13 +42,13 @@ type Frugal interface {
 	Frugal() bool
 }
 
-// Finite is a Geometry that can say that a cost of +Inf is an error; elsewhere it forbids the pair.
+// Finite is a Geometry that reports whether a cost of +Inf is an error; elsewhere it forbids the pair.
 type Finite interface {
 	Geometry
 	Finite() bool
 }
 
-// Symmetric is a Geometry that can say that its sources are its targets.
+// Symmetric is a Geometry that reports whether its sources are its targets.
 type Symmetric interface {
 	Geometry
 	Symmetric() bool

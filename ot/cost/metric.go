@@ -80,7 +80,7 @@ func (f CostFunc) Grad(dx, dy []float64, w float64, x, y []float64) { f.Gradient
 // Differentiable reports whether there is a Gradient.
 func (f CostFunc) Differentiable() bool { return f.Gradient != nil }
 
-// Form returns the cost as solvers know it.
+// Form returns the cost's vector form.
 func (c Metric) Form() geometry.Form {
 	switch c {
 	case L1:
@@ -104,7 +104,7 @@ type formed struct {
 
 type form = geometry.Form
 
-// Form returns the cost as solvers know it.
+// Form returns the cost's vector form.
 func (f formed) Form() geometry.Form { return f.form }
 
 // String returns the call that made the cost.

@@ -46,7 +46,7 @@ type privacyFlags struct {
 func (f privacyFlags) event() dp.Event {
 	var e dp.Event = dp.RandomizedResponse{Truth: f.Truth}
 	if f.Noise != nil {
-		e = mechanisms[f.Mechanism](*f.Noise / f.Exchange) // which is 1 for poisson
+		e = mechanisms[f.Mechanism].of(*f.Noise / f.Exchange) // which is 1 for poisson
 	}
 	switch {
 	case f.Sampling == "without-replacement":
@@ -73,12 +73,15 @@ func (f privacyFlags) relation() dp.Relation {
 	return r
 }
 
-// mechanisms are those of one number that --mechanism names, and relations and accountants what
-// --relation and --accountant do.
+// mechanisms are those of one noise that --mechanism names, each with the norm in which the value moves
+// by at most 1, and relations and accountants what --relation and --accountant do.
 var (
-	mechanisms = map[string]func(noise float64) dp.Event{
-		"gaussian": func(noise float64) dp.Event { return dp.Gaussian{NoiseMultiplier: noise} },
-		"laplace":  func(noise float64) dp.Event { return dp.Laplace{Scale: noise} },
+	mechanisms = map[string]struct {
+		norm string
+		of   func(noise float64) dp.Event
+	}{
+		"gaussian": {"L2", func(noise float64) dp.Event { return dp.Gaussian{NoiseMultiplier: noise} }},
+		"laplace":  {"L1", func(noise float64) dp.Event { return dp.Laplace{Scale: noise} }},
 	}
 	relations = map[string]dp.RelationKind{
 		"add-remove": dp.AddRemove, "insertion": dp.Insertion, "removal": dp.Removal, "substitution": dp.Substitution,
@@ -227,13 +230,15 @@ func (f privacyFlags) meaning(g dp.Guarantee) string {
 
 // sensitivity is what the number assumes of the value that noise is added to.
 func (f privacyFlags) sensitivity(g dp.Guarantee) string {
+	norm := mechanisms[f.Mechanism].norm + " norm"
 	switch f.unit() {
 	case "bit":
 		return "the value is one bit"
 	case "record":
-		return "one record added to or removed from a batch moves the value by at most 1"
+		return "one record added to or removed from a batch moves the value by at most 1 in the " + norm
 	}
-	s := fmt.Sprintf("exchanging one record of a batch for another moves the value by at most %g", f.Exchange)
+	s := fmt.Sprintf("exchanging one record of a batch for another moves the value by at most %g in the %s",
+		f.Exchange, norm)
 	if g.Relation.Kind == dp.Substitution {
 		return s + "\n(an old record for its replacement: by twice that, which the bound allows for)"
 	}

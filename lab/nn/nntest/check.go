@@ -21,7 +21,7 @@ type Case struct {
 	Tol      float64         // relative, of finite differences in float64; 0: 1e-6
 }
 
-// Check holds a layer to its contract on a device: gradients against finite differences in float64, in random
+// Check checks a layer on a device: gradients against finite differences in float64, in random
 // directions and for single elements; float32 against float64; gradients that add up, and are the same where VJP frees
 // and overwrites; per-example gradients against those of single examples; and no arrays left over.
 func Check(t *testing.T, dev *device.Device, c Case) {

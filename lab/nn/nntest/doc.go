@@ -1,4 +1,4 @@
-// Package nntest holds layers to their contract.
+// Package nntest checks that layers keep the contract of nn.Layer.
 //
 // Check takes a Case, which is a layer and the shape of its input, and demands on a device:
 //

@@ -4,6 +4,7 @@ package foreign
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -51,10 +52,20 @@ func (s alternating) Solve(ctx context.Context, p ot.Problem) (*ot.Plan, error) 
 		return nil, err
 	}
 	plan.Solver, plan.Iterations, plan.Status = "alternating", s.steps, ot.IterationLimit
-	if plan.MarginalL1 <= s.tol {
+	if plan.MarginalL1 <= s.tol && within(plan, math.Sqrt(s.tol)) {
 		plan.Status = ot.Converged
 	}
 	return plan, nil
+}
+
+// within reports whether no column deviates from its weight by more than a part of it.
+func within(p *ot.Plan, part float64) bool {
+	for j, v := range p.ApplyT(slices.Repeat([]float64{1}, len(p.A))) {
+		if math.Abs(v-p.B[j]) > part*p.B[j] {
+			return false
+		}
+	}
+	return true
 }
 
 // softmin writes −ε log Σ w exp((g − cᵢ)/ε).
