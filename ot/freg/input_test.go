@@ -47,7 +47,7 @@ func TestBadInput(t *testing.T) {
 		{"start NaN", freg.Solver{Lambda: 1, Start: []float64{0, 0, nan}}, ok, ot.ErrParameter, "Start[2] = NaN"},
 		{"no geometry", one, ot.Problem{}, ot.ErrShape, "geometry is nil"},
 		{"nil matrix", one, ot.Problem{Geometry: ot.Dense(nil)}, ot.ErrShape, "cost is nil"},
-		{"bad points", one, ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{nan}), c, ot.L1)}, ot.ErrShape,
+		{"bad points", one, ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{2}), c, ot.L1)}, ot.ErrShape,
 			"columns"},
 		{"cost NaN", one, cost(nan), ot.ErrCost, "cost[1,2] = NaN"},
 		{"cost Inf", one, cost(-inf), ot.ErrCost, "cost[1,2] = -Inf"},
