@@ -121,7 +121,8 @@ func (f Folder) list() (*Pictures, error) {
 	case len(t.pictures) == 0:
 		return nil, missing(t.dir, "no PNG, JPEG, GIF, WebP, BMP or TIFF pictures in it")
 	case len(splits) > 0:
-		return nil, missing(t.dir, "pictures lie two levels down in %d folders (%s), as %s: Split = %s takes those of it",
+		return nil, missing(t.dir,
+			"pictures lie two levels down in %d folders (%s), as %s: Split = %s takes those of it",
 			len(splits), strings.Join(splits[:min(5, len(splits))], ", "), deep[0], splits[0])
 	case len(deep) > 0:
 		f.note("left out: %d pictures in folders of classes' folders, %s first", len(deep), deep[0])

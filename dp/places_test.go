@@ -142,7 +142,8 @@ func TestAddInPlaces(t *testing.T) {
 	mechanism := []change{ // a type and its two methods, and a row
 		{file: "dp/vote.go", from: "vote.txt"},
 		{file: command, before: "\t\t\"gaussian\":",
-			insert: "\t\t\"vote\": {\"L1\", func(noise float64) dp.Event { return dp.Vote{Choices: 3, Scale: noise} }},\n"},
+			insert: "\t\t\"vote\": {\"L1\", " +
+				"func(noise float64) dp.Event { return dp.Vote{Choices: 3, Scale: noise} }},\n"},
 	}
 	accountant := []change{ // a package and two rows
 		{file: "dp/hoeffding/hoeffding.go", from: "hoeffding.txt"},
