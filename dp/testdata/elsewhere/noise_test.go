@@ -65,9 +65,40 @@ func composed(scale, rate, eps float64) float64 {
 	return sum
 }
 
+// bent has wrong tails.
+type bent struct {
+	logistic
+	left, right float64 // a factor of the logarithm, and a relative error
+}
+
+func (b bent) LogTail(t float64) float64 {
+	switch log := b.logistic.LogTail(t); {
+	case t < 0:
+		return b.left * log
+	case t > 0:
+		return log + b.right
+	default:
+		return log
+	}
+}
+
+// recorder is a test that counts its errors.
+type recorder struct {
+	testing.TB
+	errors int
+}
+
+func (r *recorder) Errorf(string, ...any) { r.errors++ }
+
 func TestNoiseOfAnotherModule(t *testing.T) {
-	for _, n := range []pair.Noise{pair.Gaussian, pair.Laplace, logistic{}} {
+	for _, n := range []pair.Noise{pair.Gaussian, pair.Laplace, logistic{}, bent{left: 1}} {
 		dptest.Noise(t, n)
+	}
+	for _, n := range []bent{{left: 1.5}, {left: .5}, {left: 1, right: 3e-6}} {
+		rec := &recorder{TB: t}
+		if dptest.Noise(rec, n); rec.errors == 0 {
+			t.Errorf("%+v passes", n)
+		}
 	}
 	one := dp.Relation{Kind: dp.Removal}
 	for _, c := range []struct{ scale, rate, eps float64 }{{1, 1, .5}, {.4, .1, 1}} {
