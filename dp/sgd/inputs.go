@@ -3,15 +3,18 @@ package sgd
 import (
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"io"
+	"os"
 
 	"coupling/data"
+	"coupling/data/format"
 	"coupling/lab/device"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// Inputs are the records as a network's input: Pixels of images, Rows of numbers, Features of either, or a
+// Inputs are the records as a network's input: Pixels of images, Rows or Rows32 of numbers, Features of either, or a
 // user's own type.
 type Inputs interface {
 	Len() int // N, the number of records
@@ -44,13 +47,20 @@ func (r rows) Batch(dev *device.Device, t device.DType, records []int) (*device.
 
 func (r rows) Digest(w io.Writer) error { return writeMatrix(w, r.Dense) }
 
-// rows32 are rows of float32, N×width, one after the other in x: half the memory of Rows.
+// Rows32 are rows of float32, N×width, one after the other in x: half the memory of Rows. ReadRows reads them.
+func Rows32(x []float32, width int) Inputs { return rows32{x, width} }
+
 type rows32 struct {
 	x     []float32
 	width int
 }
 
-func (r rows32) Len() int { return len(r.x) / r.width }
+func (r rows32) Len() int {
+	if r.width < 1 {
+		return 0
+	}
+	return len(r.x) / r.width
+}
 
 func (r rows32) row(i int) []float32 { return r.x[i*r.width : (i+1)*r.width] }
 
@@ -79,6 +89,28 @@ func converted(x *device.Array, t device.DType) *device.Array {
 	y := x.Device().New(t, x.Shape()...)
 	device.Convert(y, x)
 	return y
+}
+
+// ReadRows reads the rows of a .npy file of float32, in order, of N×D, or of more dimensions, of which all but the
+// first are a row. The error names the file.
+func ReadRows(path string) (Inputs, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	m, err := format.ReadNPY[float32](f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(m.Shape) < 2 || len(m.Data) == 0 {
+		return nil, bad("%s: shape %v: must be N×D, with N and D at least 1", path, m.Shape)
+	}
+	return Rows32(m.Data, len(m.Data)/m.Shape[0]), nil
 }
 
 // writeMatrix writes shape and values.

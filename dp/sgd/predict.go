@@ -26,7 +26,7 @@ func Predict(net nn.Layer, x Inputs) (out *mat.Dense, err error) {
 	return mat.NewDense(x.Len(), len(values)/x.Len(), values), nil
 }
 
-// Features returns what a fixed network, which is public, makes of each record, in float32, for
+// Features returns what a fixed network, which is public, makes of each record, as Rows32 for
 // another network to learn from: linear layers on good features, such as those of arch.Scattering,
 // learn more under privacy than networks from pixels. A row is cut into groups of equal length,
 // each of which is standardised, less its mean and divided by its norm; together they have norm 1.

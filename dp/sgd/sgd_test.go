@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -608,8 +609,8 @@ func TestDigest(t *testing.T) {
 		Classification{Pixels(pixel), label.Labels}, Classification{Rows(x), label.Labels},
 		Regression{Rows(x), targets}, Regression{Rows(moved), targets},
 		Regression{Rows(x), mat.NewDense(4, 1, []float64{0, 0, 0, 1})}, Regression{Rows(x), mat.NewDense(2, 2, nil)},
-		Regression{rows32{bars(t, 4).Pixels(), 36}, targets}, Regression{rows32{pixel.Pixels(), 36}, targets},
-		Regression{rows32{pixel.Pixels(), 18}, targets},
+		Regression{Rows32(bars(t, 4).Pixels(), 36), targets}, Regression{Rows32(pixel.Pixels(), 36), targets},
+		Regression{Rows32(pixel.Pixels(), 18), targets},
 	} {
 		var b bytes.Buffer
 		must.Do(o.Digest(&b))
@@ -620,18 +621,24 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Features are a network's outputs, of mean 0 and norm 1, in either type.
-func TestFeatures(t *testing.T) {
+// Rows of a file are those of the images in it, in either type; features are a network's outputs, of mean 0 and norm 1.
+func TestRows32(t *testing.T) {
 	m := bars(t, 5)
+	path := filepath.Join(t.TempDir(), "m.npy")
+	must.Do(m.Save(path))
+	read := must.Get(ReadRows(path))
 	dev, net := nntest.CPU(t), nn.Seq(nn.Flatten(), &nn.Dense{In: m.Dim(), Out: 6})
 	net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 1)))
 	fixed, err1 := Features(net, Pixels(m), 2)
 	want, err2 := Predict(net, Pixels(m))
 	must.Do(errors.Join(err1, err2))
-	got := batch(t, dev, fixed, device.Float64)
-	if !mat.Equal(batch(t, dev, fixed, device.Float32), got) {
-		t.Error("features differ between the types")
+	for _, dtype := range []device.DType{device.Float32, device.Float64} {
+		got, other := batch(t, dev, read, dtype), batch(t, dev, Rows(m.Mat()), dtype)
+		if !mat.Equal(got, other) {
+			t.Errorf("%v: rows of the file are %v, want %v", dtype, got, other)
+		}
 	}
+	got := batch(t, dev, fixed, device.Float64)
 	for k, i := range []int{4, 0, 4} {
 		want := mat.VecDenseCopyOf(want.RowView(i))
 		for group := range slices.Chunk(want.RawVector().Data, 3) {
@@ -644,6 +651,9 @@ func TestFeatures(t *testing.T) {
 	}
 	if _, err := Features(net, Pixels(m), 4); !errors.Is(err, ErrParameter) {
 		t.Errorf("6 features in 4 groups: %v", err)
+	}
+	if _, err := ReadRows(path + "x"); err == nil {
+		t.Error("a file that is not there was read")
 	}
 }
 
