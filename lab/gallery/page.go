@@ -143,9 +143,10 @@ func command(fig lab.Figure, set lab.Setting) string {
 		}
 		return line
 	}
-	info, _ := debug.ReadBuildInfo()
-	if at, inModule := strings.CutPrefix(info.Path, info.Main.Path); inModule {
-		return fmt.Sprintf("go run .%s -preset %s -seed %d", at, set.Preset, set.Seed)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		if at, inModule := strings.CutPrefix(info.Path, info.Main.Path); inModule {
+			return fmt.Sprintf("go run .%s -preset %s -seed %d", at, set.Preset, set.Seed)
+		}
 	}
 	return "" // of go run FILE.go
 }
