@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 
 	"github.com/google/go-cmp/cmp"

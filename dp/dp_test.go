@@ -12,6 +12,7 @@ import (
 
 	"coupling/dp/pair"
 	"coupling/dp/rdp"
+	_ "coupling/lab/draws"
 
 	"pgregory.net/rapid"
 )

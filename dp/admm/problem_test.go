@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"coupling/dp/admm"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 
 	"pgregory.net/rapid"

@@ -13,6 +13,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 )
 

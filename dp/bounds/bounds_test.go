@@ -8,6 +8,7 @@ import (
 	"coupling/dp"
 	"coupling/dp/bounds"
 	"coupling/dp/pair"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/mat"

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	_ "coupling/lab/draws"
 
 	"pgregory.net/rapid"
 )

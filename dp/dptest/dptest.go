@@ -10,6 +10,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+	_ "coupling/lab/draws"
 
 	"pgregory.net/rapid"
 )

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 )
 

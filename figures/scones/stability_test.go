@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/data/synth"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/fdiv"

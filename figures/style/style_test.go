@@ -15,6 +15,7 @@ import (
 
 	"coupling/figures/style"
 	"coupling/figures/style/hue"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 
 	"github.com/lucasb-eyer/go-colorful"

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"coupling/lab"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/lab/store"
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/lab/store"
 

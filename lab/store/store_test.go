@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"coupling/lab"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/lab/store"
 

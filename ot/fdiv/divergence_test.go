@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/ot/fdiv"
 )

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/ot/fdiv"
 	"coupling/ot/internal/rows"

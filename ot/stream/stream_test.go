@@ -13,6 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/ot"
 	"coupling/ot/cost"

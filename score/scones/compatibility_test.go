@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	_ "coupling/lab/draws"
 	"coupling/ot/fdiv"
 
 	"pgregory.net/rapid"

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coupling/dp/synth"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 
 	"pgregory.net/rapid"

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/figures/style/raster"
+	_ "coupling/lab/draws"
 )
 
 // brute integrates the matrix over each bin on the finest common grid.

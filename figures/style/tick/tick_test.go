@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/figures/style/tick"
+	_ "coupling/lab/draws"
 )
 
 func labels(ticks []plot.Tick) (out []string) {

@@ -7,6 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 )
 

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 )
 

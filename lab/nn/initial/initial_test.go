@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/nn/initial"
 )
 

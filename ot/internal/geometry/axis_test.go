@@ -7,6 +7,8 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
+
+	_ "coupling/lab/draws"
 )
 
 // Expect is the log-sum-exp and the mean over all pairs, one by one, whichever of its three ways it

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/ot/cost"
 

@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/data"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/ot/gaussian"
 	"coupling/score/eval/distance"

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/data"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/score/eval/membership"
 )

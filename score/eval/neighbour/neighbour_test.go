@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device/cpu"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 	"coupling/score/eval/neighbour"
 )

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device/internal/backend"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 )
 

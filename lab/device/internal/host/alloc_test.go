@@ -11,6 +11,7 @@ import (
 
 	"coupling/lab/device/cpu"
 	"coupling/lab/device/internal/backend"
+	_ "coupling/lab/draws"
 	"coupling/lab/must"
 )
 
