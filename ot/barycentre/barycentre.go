@@ -23,7 +23,8 @@ import (
 // Debiased minimises the sum of Sinkhorn divergences instead (Janati, Cuturi and Gramfort 2020), which does not
 // blur: the barycentre of copies of a measure is that measure. One more pass an iteration. Where shapes are sharp and ε
 // is large against them it is all but undetermined: mass gathers in few points, errors fall like 1/t² at best, and the
-// Status may be IterationLimit.
+// Status may be IterationLimit. The sum of divergences is flat there: of noisy 48×48 images at 9 pixels², weights whose
+// sums are within 1e-5 ε of the least were 1 apart in L1.
 type Fixed struct {
 	// Eps is the ε > 0 of the problem, in units of cost.
 	Eps float64

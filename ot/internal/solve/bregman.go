@@ -98,6 +98,7 @@ func (p *projections) stage(eps, tol float64) error {
 	if p.self != nil {
 		p.self.s.Eps = eps
 		p.self.s.StartStage(tol)
+		p.self.s.LeaveFloat32(0) // its own columns never fit, so that their error cannot tell when to
 	}
 	p.steps = 0
 	best := stagnation{}
@@ -172,7 +173,7 @@ func (p *projections) project() error {
 func (p *projections) debias(ctx context.Context, g cost.Geometry, c Control) (err error) {
 	if s, ok := g.(cost.Symmetric); !ok || !s.Symmetric() {
 		return bad(fault.ErrUnsupported,
-			"Debiased: geometry 0, a %T, is not symmetric: its sources must be the support", g)
+			"Debiased: geometry 0, a %T, must be symmetric, one cloud with itself or cost.Grid of a symmetric matrix", g)
 	}
 	p.self, err = beginAsIs(ctx, Problem{Geometry: g}, c)
 	return err
