@@ -167,7 +167,7 @@ func (d *Divergence) Eval(ctx context.Context, x, y *mat.Dense, a, b []float64, 
 func (d *Divergence) On(ctx context.Context, g cost.Geometry, a, b []float64, by Derivative) (*Divergences, error) {
 	if s, ok := g.(cost.Symmetric); !ok || !s.Symmetric() || by&^ByWeights != 0 {
 		return nil, bad(ErrUnsupported, "Divergence.On: by = %d, a %T: must be ByWeights or 0, and "+
-			"symmetric, one cloud with itself or cost.Grid of a symmetric matrix", by, g)
+			"symmetric: one cloud twice, or cost.Grid of a symmetric matrix", by, g)
 	}
 	return d.eval(by, func(o *Objective, source, target side, by Derivative) (*Term, error) {
 		return o.On(ctx, g, source.w, target.w, by)

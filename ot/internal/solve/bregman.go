@@ -173,7 +173,7 @@ func (p *projections) project() error {
 func (p *projections) debias(ctx context.Context, g cost.Geometry, c Control) (err error) {
 	if s, ok := g.(cost.Symmetric); !ok || !s.Symmetric() {
 		return bad(fault.ErrUnsupported,
-			"Debiased: geometry 0, a %T, must be symmetric, one cloud with itself or cost.Grid of a symmetric matrix", g)
+			"Debiased: geometry 0, a %T, must be symmetric: one cloud twice, or cost.Grid of a symmetric matrix", g)
 	}
 	p.self, err = beginAsIs(ctx, Problem{Geometry: g}, c)
 	return err
