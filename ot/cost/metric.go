@@ -14,8 +14,9 @@ import (
 //
 // SqEuclidean, L1, Euclidean, Cosine, SqEuclideanL1(mix) and Power(p) are the ones of this package.
 // A cost of the user's own is made by Radial, Inner or Separable where it is a function of |x−y|²,
-// of x·y or of the coordinates' differences, which costs little more than a built-in, or else is a
-// CostFunc, which is called for every pair.
+// of x·y or of the coordinates' differences, or else is a CostFunc, which is called for every pair.
+// Radial and Inner call the function n·m times and Separable n·m·d times, once where costs are held (Points) and in
+// every pass where they are not: a scalar loop takes some 2 ns a call, a built-in .3 ns a coordinate.
 type PointCost interface {
 	// Cost returns c(x, y).
 	Cost(x, y []float64) float64
@@ -155,7 +156,18 @@ func Inner(value, slope func(v []float64)) PointCost {
 
 // Separable is the cost Σₖ h(xₖ−yₖ) of a user's function h, such as Huber's. value and slope
 // replace every element t of v, the differences of one coordinate, by h(t) and by h′(t), as for
-// Radial.
+// Radial. An if that the processor mispredicts is the larger part of their time:
+//
+//	huber := cost.Separable(func(v []float64) {
+//		for j, t := range v {
+//			a := min(math.Abs(t), 1) // four times faster than if math.Abs(t) < 1
+//			v[j] = a * (math.Abs(t) - a/2)
+//		}
+//	}, func(v []float64) {
+//		for j, t := range v {
+//			v[j] = max(-1, min(t, 1))
+//		}
+//	})
 func Separable(value, slope func(v []float64)) PointCost {
 	of := &geometry.Function{Value: value, Slope: slope}
 	return own("Separable", of, form{Separable: of})
