@@ -44,7 +44,9 @@ type Result struct {
 	// Fixed found, or those given to a Free.
 	X *mat.Dense
 	B []float64
-	// Plans are the plans from each measure to the barycentre. They are optimal where Status is Converged.
+	// Plans are the plans from each measure to the barycentre. A plan of a Fixed that converged is itself Converged, or
+	// Stagnated where its own L1 error exceeds Tol, as of a measure of small weight, or where a column is off by more
+	// than √Tol of its weight, as of a point with hardly any mass.
 	Plans []*ot.Plan
 	// Status says whether the solve converged, Iterations counts steps, and Error is the number
 	// that Tol bounds.
@@ -81,7 +83,7 @@ func (o Fixed) Solve(ctx context.Context, problems []ot.Problem, w []float64) (*
 		if err != nil {
 			return nil, err
 		}
-		plan.Solver, plan.Status, plan.Iterations = "barycentre", out.Status, s.Iterations
+		plan.Solver, plan.Status, plan.Iterations = "barycentre", ot.Status(s.Plans[k]), s.Iterations
 		out.Plans = append(out.Plans, plan)
 	}
 	return out, nil

@@ -16,6 +16,7 @@ import (
 type Shared struct {
 	B          []float64   // the weights of the support
 	G          [][]float64 // each plan's KL potentials there
+	Plans      []Status    // Stagnated for a plan that has not converged where all together have
 	Status     Status
 	Iterations int
 	Error      float64 // Σ_k w_k Σ|T_kᵀ1−b|
@@ -106,6 +107,11 @@ func (p *projections) stage(eps, tol float64) error {
 		if err := p.project(); err != nil {
 			return err
 		}
+		if p.err <= tol && eps == p.runs[0].Eps {
+			if err := p.certify(); err != nil {
+				return err
+			}
+		}
 		switch {
 		case p.err <= tol:
 			p.status = Converged
@@ -120,6 +126,18 @@ func (p *projections) stage(eps, tol float64) error {
 		p.iter++
 		p.step()
 	}
+}
+
+// certify projects again over every cost in float64 where the last evaluations did not: columns agree in float32 too,
+// and those of one measure are b in any precision.
+func (p *projections) certify() error {
+	if !slices.ContainsFunc(p.runs, func(r *run) bool { return !r.s.Certified() }) {
+		return nil
+	}
+	for _, r := range p.runs {
+		defer r.s.LastEvaluation()()
+	}
+	return p.project()
 }
 
 // step makes the columns of every plan b, with Nesterov's momentum, which restarts where the step turns back
@@ -143,7 +161,7 @@ func (p *projections) step() {
 }
 
 // project scales the rows of every plan to their weights and sets b to the geometric mean of the
-// columns.
+// columns, divided by its sum.
 func (p *projections) project() error {
 	logB := make([]float64, len(p.b))
 	for k, r := range p.runs {
@@ -161,10 +179,12 @@ func (p *projections) project() error {
 	for j, v := range logB {
 		p.b[j] = math.Exp(v)
 	}
+	kern.Scale(p.b, 1/kern.Sum(p.b), p.b) // logB keeps its scale, so that the weighted sum of potentials stays 0
 	p.err = 0
 	for k, r := range p.runs {
 		copy(r.s.LogB, logB)
-		p.err += p.w[k] * kern.L1Diff(r.s.Col, p.b)
+		r.err = kern.L1Diff(r.s.Col, p.b)
+		p.err += p.w[k] * r.err
 	}
 	return nil
 }
@@ -196,10 +216,9 @@ func (p *projections) unblur(logB []float64) error {
 	return nil
 }
 
-// finish returns the weights, divided by their sum, and the potentials in the gauge of the costs as given.
+// finish returns the weights and the potentials in the gauge of the costs as given.
 func (p *projections) finish() *Shared {
 	out := &Shared{B: p.b, Status: p.status, Iterations: p.iter, Error: p.err}
-	kern.Scale(p.b, 1/kern.Sum(p.b), p.b)
 	for _, r := range p.runs {
 		g := make([]float64, len(p.b))
 		for j, b := range p.b {
@@ -207,7 +226,11 @@ func (p *projections) finish() *Shared {
 				g[j] = r.beta[j] - r.s.Eps*logspace.Log(b)
 			}
 		}
-		out.G = append(out.G, g)
+		r.status = p.status
+		if p.status == Converged && !r.columnsConverged(r.Tol) {
+			r.status = Stagnated
+		}
+		out.G, out.Plans = append(out.G, g), append(out.Plans, r.status)
 	}
 	return out
 }
