@@ -99,10 +99,7 @@ func (b Settings) solveShifted(ctx context.Context, p *transport.Plan, v Field) 
 		if !(all > rebaseRatio*left) {
 			break
 		}
-		base := out.v
-		if out.base != nil {
-			kern.Axpy(base, 1, out.base)
-		}
+		base := out.potentials()
 		less := func(i int, dst, t, logT []float64) {
 			v(i, dst, t, logT)
 			subtractBase(dst, base, t, p.Mass[i])

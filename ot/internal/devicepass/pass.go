@@ -93,10 +93,7 @@ func (d *Passes) Eval(s *semidual.Function, beta []float64) float64 {
 		if d.Failed != nil {
 			return math.NaN()
 		}
-		for _, j := range s.ZeroB {
-			s.Col[j] = 0
-		}
-		err := s.RowError() + kern.L1Diff(s.Col, s.B)
+		err := s.Error()
 		if d.double = double; double || err >= NoiseMargin*noise {
 			d.calibrate(s)
 			d.Last, d.LastEps = err, s.Eps
@@ -160,15 +157,15 @@ func (d *Passes) InFloat32(s *semidual.Function, noise float64) bool {
 // Noise is the order of the marginal error that float32 causes: the terms of the arguments are
 // rounded to 2⁻²⁴ of themselves.
 func (d *Passes) Noise(s *semidual.Function, beta []float64) float64 {
-	lo, hi := s.Span(beta)
+	_, most := semidual.Middle(beta, s.B)
 	size := max(d.reach, math.Abs(s.Cost.Max), math.Abs(s.Cost.Min))
-	return d.noiseScale * 0x1p-23 * (8 + (size+(hi-lo)/2)/s.Eps)
+	return d.noiseScale * 0x1p-23 * (8 + (size+most)/s.Eps)
 }
 
 // soft is a pass of two soft maxima in the type t, for α and for the columns. No exponential under- or overflows.
 func (d *Passes) soft(s *semidual.Function, t device.DType, beta []float64) {
-	lo, hi := s.Span(beta)
-	inv, mid := 1/s.Eps, (lo+(hi-lo)/2)/s.Eps
+	mid, _ := semidual.Middle(beta, s.B)
+	inv, mid := 1/s.Eps, mid/s.Eps
 	h, u, mass := s.H, make([]float64, s.N), make([]float64, s.N)
 	for j, v := range beta {
 		h[j] = v*inv - mid

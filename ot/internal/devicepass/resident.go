@@ -29,8 +29,8 @@ const noWeight = 1e30
 
 // Reside copies potentials and weights to the device.
 func (d *Passes) Reside(s *semidual.Function, t device.DType, beta []float64) (*Resident, error) {
-	lo, hi := s.Span(beta)
-	p := &Resident{d: d, mid: (lo + (hi-lo)/2) / s.Eps}
+	mid, _ := semidual.Middle(beta, s.B)
+	p := &Resident{d: d, mid: mid / s.Eps}
 	logA := make([]float64, s.N)
 	for i, a := range s.A {
 		logA[i] = logspace.Log(a)

@@ -48,15 +48,16 @@ func Drift(beta, base []float64) (mid, spread float64) {
 	return lo + (hi-lo)/2, hi - lo
 }
 
-// Span returns the least and the largest potential of positive weight.
-func (s *Function) Span(beta []float64) (lo, hi float64) {
-	lo, hi = math.Inf(1), math.Inf(-1)
-	for j, v := range beta {
-		if s.B[j] > 0 {
-			lo, hi = min(lo, v), max(hi, v)
+// Middle returns the middle of the potentials of positive weight, and how far they reach from it.
+func Middle(v, weights []float64) (mid, most float64) {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for j, w := range weights {
+		if w > 0 {
+			lo, hi = min(lo, v[j]), max(hi, v[j])
 		}
 	}
-	return lo, hi
+	mid = lo + (hi-lo)/2
+	return mid, hi - mid
 }
 
 // Scalings writes v = exp((β−β⁰−mid)/ε), 0 where the weight is 0.
@@ -168,5 +169,5 @@ func (k *denseKernel) Eval(s *Function, beta []float64) float64 {
 			k.add(part, lo, w)
 		}
 	})
-	return s.RowError() + s.reduce(s.H)
+	return s.reduce(s.H)
 }

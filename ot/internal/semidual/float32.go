@@ -59,9 +59,7 @@ func (p *float32Pass) prepare(s *Function, beta []float64) (mid float64) {
 	if p.h == nil {
 		p.h = make([]float32, s.M)
 	}
-	lo, hi := s.Span(s.H)
-	mid = lo + (hi-lo)/2
-	p.hMax = hi - mid
+	mid, p.hMax = Middle(s.H, s.B)
 	for j, v := range s.H {
 		p.h[j] = float32(v - mid)
 	}
@@ -78,7 +76,7 @@ func (p *float32Pass) Eval(s *Function, beta []float64) float64 {
 		mass := s.SetAlpha(k, i, s.Eps*(shift+mid+logspace.Log(sum)))
 		mixed.Axpy(part, mass/sum, w.exp32)
 	})
-	return s.RowError() + s.reduce(nil)
+	return s.reduce(nil)
 }
 
 // row writes row i of T up to a factor and returns its sum and the shift of its arguments.

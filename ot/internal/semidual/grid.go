@@ -40,7 +40,7 @@ func (p gridPass) Eval(s *Function, beta []float64) float64 {
 	col, _ := geometry.Expect(p.Axes(true), lse, nil, inv, false, workers)
 	kern.Axpy(col, 1, s.H)
 	kern.Exp(s.Col, col)
-	return s.RowError() + s.columnError()
+	return s.Error()
 }
 
 // Expect returns log Σⱼ exp((vⱼ−cᵢⱼ)/ε) for every source i of a separable geometry, or for every target where

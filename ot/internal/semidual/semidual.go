@@ -189,7 +189,7 @@ func (p *allPairs) Eval(s *Function, beta []float64) float64 {
 	if list != nil {
 		s.settle(list)
 	}
-	err := s.RowError() + s.reduce(nil)
+	err := s.reduce(nil)
 	if kernel != nil {
 		s.dropIfUnderflowed(kernel)
 	}
@@ -215,16 +215,7 @@ func (s *Function) SetAlpha(k, i int, lse float64) float64 {
 	return mass
 }
 
-// RowError returns Σ|T1−a| of the last evaluation.
-func (s *Function) RowError() float64 {
-	var err float64
-	for _, v := range s.RowL1 {
-		err += v
-	}
-	return err
-}
-
-// reduce adds up the groups' column sums, in order, times the scalings v (nil: 1), and returns Σ|col−b|.
+// reduce adds up the groups' column sums, in order, times the scalings v (nil: 1), and returns Error.
 func (s *Function) reduce(v []float64) float64 {
 	copy(s.Col, s.part[0])
 	for k := groupSpans; k < len(s.part); k += groupSpans {
@@ -233,15 +224,19 @@ func (s *Function) reduce(v []float64) float64 {
 	if v != nil {
 		kern.Mul(s.Col, s.Col, v)
 	}
-	return s.columnError()
+	return s.Error()
 }
 
-// columnError clears the columns of weight 0 and returns Σ|col−b|.
-func (s *Function) columnError() float64 {
+// Error clears the columns of weight 0 and returns Σ|T1−a| + Σ|col−b| of the last evaluation.
+func (s *Function) Error() float64 {
+	var err float64
+	for _, v := range s.RowL1 {
+		err += v
+	}
 	for _, j := range s.ZeroB {
 		s.Col[j] = 0
 	}
-	return kern.L1Diff(s.Col, s.B)
+	return err + kern.L1Diff(s.Col, s.B)
 }
 
 // ColumnUnderflow is the column sum below which exponentials that were cut off may not

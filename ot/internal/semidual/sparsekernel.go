@@ -199,5 +199,5 @@ func (a *SparseKernel) Eval(s *Function, beta []float64) float64 {
 			laplacian.Scatter(part, val, u, idx)
 		}
 	})
-	return s.RowError() + s.reduce(v)
+	return s.reduce(v)
 }

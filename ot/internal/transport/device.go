@@ -10,6 +10,7 @@ import (
 	"coupling/lab/logspace"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
+	"coupling/ot/internal/semidual"
 )
 
 // DevicePlan is a plan on its geometry's device during one call: T = exp(u ⊕ h − c/ε) in float64.
@@ -42,25 +43,14 @@ func (p *Plan) OnDevice(call string, logs bool, f func(d *DevicePlan)) bool {
 		return false
 	}
 	u, h := make([]float64, len(p.A)), make([]float64, len(p.B))
-	mid := p.potentialsOver(u, h)
+	kern.Scale(u, 1/p.Eps, p.Alpha)
+	kern.Scale(h, 1/p.Eps, p.Beta)
+	mid, _ := semidual.Middle(h, p.B)
 	rows.Shift(h, -mid)
 	rows.Shift(u, mid)
 	return o.Use(call, func(r *ondevice.Arrays) {
 		f(&DevicePlan{r, p, r.Upload(device.Float64, u, r.N), r.Upload(device.Float64, h, r.M), 1 / p.Eps})
 	}) == nil
-}
-
-// potentialsOver writes α/ε and β/ε and returns the middle of β/ε.
-func (p *Plan) potentialsOver(u, h []float64) (mid float64) {
-	kern.Scale(u, 1/p.Eps, p.Alpha)
-	kern.Scale(h, 1/p.Eps, p.Beta)
-	lo, hi := math.Inf(1), math.Inf(-1)
-	for j, v := range h {
-		if p.B[j] > 0 {
-			lo, hi = min(lo, v), max(hi, v)
-		}
-	}
-	return lo + (hi-lo)/2
 }
 
 // column makes a column of float64.
