@@ -105,9 +105,8 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	defer func() { _ = run.Close() }()
 	f := &fit{Config: c, dev: dev, public: p, net: generatorNet(c.Code+len(p.Classes), p.Channels, p.Height, p.Width)}
 	f.net.Init(dev, device.Float32, r.Key.Rand("weights", 0))
-	f.opt = c.Adam.For(f.net.Params())
-	defer f.opt.Free()
 	defer dev.Scope().Close()
+	f.opt = c.Adam.For(f.net.Params())
 	f.w = frequencies(dev, r.Key.Rand("frequencies", 0), c.Features/2, images.Dim(), c.Length)
 	if err := f.release(images, run); err != nil {
 		return nil, err
