@@ -131,7 +131,7 @@ func newEntry(to *durable.Folder, dir, out string, p gallery.Page) string {
 			lab.Check(fmt.Errorf("thumbnail of %s: %w", p.Name, err))
 		}
 		entry.Thumb = path.Join(thumbs, strings.ReplaceAll(p.Name, "/", "-")+ext)
-		lab.Check(to.WriteFile(entry.Thumb, func(w io.Writer) error { _, err := w.Write(b); return err }))
+		lab.Check(to.WriteFile(entry.Thumb, durable.Bytes(b)))
 	}
 	if p.Source != "" {
 		digest, err := sourceDigest(filepath.Join(dir, filepath.FromSlash(p.Source)))

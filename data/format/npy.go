@@ -73,32 +73,41 @@ func readNPY(r io.Reader, limit int64, check func(npyHead) error) (h npyHead, ra
 	if err != nil {
 		return h, nil, err
 	}
-	if raw, err = readN(r, n*h.kind().size, "NPY values"); err != nil {
+	if raw, err = readN(r, n*h.size(), "NPY values"); err != nil {
 		return h, nil, err
 	}
 	return h, raw, expectEnd(r)
 }
 
-// npyKind is a type of values.
-type npyKind struct {
-	size int64
-	at   func(o binary.ByteOrder, b []byte) float64
+// npyKinds are the types that ReadNPYMatrix takes, by NumPy's names without the byte order, which end in the bytes of
+// a value. A function sets x to the values in raw.
+var npyKinds = map[string]func(x []float64, raw []byte, o binary.ByteOrder){
+	"f8": numbers[float64],
+	"f4": numbers[float32],
+	"f2": numbers[uint16],
+	"i8": numbers[int64],
+	"i4": numbers[int32],
+	"i2": numbers[int16],
+	"i1": numbers[int8],
+	"u8": numbers[uint64],
+	"u4": numbers[uint32],
+	"u2": numbers[uint16],
+	"u1": numbers[uint8],
+	"b1": numbers[uint8],
 }
 
-// npyKinds are the types that ReadNPYMatrix takes, by NumPy's names without the byte order.
-var npyKinds = map[string]npyKind{
-	"f8": {8, func(o binary.ByteOrder, b []byte) float64 { return math.Float64frombits(o.Uint64(b)) }},
-	"f4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(math.Float32frombits(o.Uint32(b))) }},
-	"f2": {2, func(o binary.ByteOrder, b []byte) float64 { return float16(o.Uint16(b)) }},
-	"i8": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(int64(o.Uint64(b))) }},
-	"i4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(int32(o.Uint32(b))) }},
-	"i2": {2, func(o binary.ByteOrder, b []byte) float64 { return float64(int16(o.Uint16(b))) }},
-	"i1": {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(int8(b[0])) }},
-	"u8": {8, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint64(b)) }},
-	"u4": {4, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint32(b)) }},
-	"u2": {2, func(o binary.ByteOrder, b []byte) float64 { return float64(o.Uint16(b)) }},
-	"u1": {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(b[0]) }},
-	"b1": {1, func(_ binary.ByteOrder, b []byte) float64 { return float64(min(b[0], 1)) }},
+func numbers[T float32 | float64 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](
+	x []float64, raw []byte, o binary.ByteOrder,
+) {
+	const block = 1 << 12
+	for part := make([]T, min(len(x), block)); len(x) > 0; x = x[len(part):] {
+		part = part[:min(len(x), block)]
+		n, _ := binary.Decode(raw, o, part) // of as many bytes it does not fail
+		for i, v := range part {
+			x[i] = float64(v)
+		}
+		raw = raw[n:]
+	}
 }
 
 // float16 returns the number of IEEE 754's half precision with these bits.
@@ -128,7 +137,7 @@ func float16(bits uint16) float64 {
 // header says.
 func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err error) {
 	h, raw, err := readNPY(r, limit, func(h npyHead) error {
-		if h.kind().size == 0 {
+		if npyKinds[h.kind()] == nil {
 			return badf("NPY values have type %s: want float16, float32, float64, an integer or bool", clip(h.descr))
 		}
 		if len(h.shape) < 1 || len(h.shape) > 2 || slices.Contains(h.shape, 0) {
@@ -139,20 +148,27 @@ func ReadNPYMatrix(r io.Reader, limit int64) (rows, cols int, x []float64, err e
 	if err != nil {
 		return 0, 0, nil, err
 	}
-	kind := h.kind()
-	n := len(raw) / int(kind.size)
+	kind, n := h.kind(), int(int64(len(raw))/h.size())
 	rows, cols = h.shape[0], n/h.shape[0]
 	x = make([]float64, n)
 	var order binary.ByteOrder = binary.LittleEndian
 	if h.descr[0] == '>' {
 		order = binary.BigEndian
 	}
-	for k := range x {
-		at := k
-		if h.fortran {
-			at = k%rows*cols + k/rows
+	npyKinds[kind](x, raw, order)
+	for i, v := range x {
+		switch kind {
+		case "f2":
+			x[i] = float16(uint16(v))
+		case "b1":
+			x[i] = min(v, 1)
 		}
-		x[at] = kind.at(order, raw[int64(k)*kind.size:])
+	}
+	if h.fortran {
+		columns := slices.Clone(x)
+		for k, v := range columns {
+			x[k%rows*cols+k/rows] = v
+		}
 	}
 	return rows, cols, x, nil
 }
@@ -165,7 +181,10 @@ type npyHead struct {
 }
 
 // kind returns the type of the values; size 0 where there is none of that name.
-func (h npyHead) kind() npyKind { return npyKinds[strings.TrimLeft(h.descr, "<>|=")] }
+func (h npyHead) kind() string { return strings.TrimLeft(h.descr, "<>|=") }
+
+// size returns the bytes of a value of a kind that npyKinds has.
+func (h npyHead) size() int64 { return int64(h.kind()[1] - '0') }
 
 func readNPYHeader(r io.Reader) (npyHead, error) {
 	head, err := readN(r, 8, "NPY magic number")

@@ -45,12 +45,11 @@ func (t Training) Run(ctx context.Context, dev *device.Device, key release.Key) 
 		r.Schedule = train.Constant()
 	}
 	r.Net.Init(dev, r.Type, key.Rand("weights", 0))
+	defer dev.Scope().Close()
 	r.opt = t.Optimiser.For(r.Net.Params())
-	defer r.opt.Free()
 	ck := train.Checkpoint{Params: map[string][]*nn.Param{"net": r.Net.Params(), "optimiser": r.opt.State()}}
 	if t.Average > 0 {
 		r.mean = train.NewEMA(t.Average, r.Net.Params())
-		defer r.mean.Free()
 		r.opt.Average(r.mean)
 		ck.Params["mean"] = r.mean.State()
 	}

@@ -136,7 +136,7 @@ func (s *folder) key(seed *uint64) (key release.Key, err error) {
 		return release.Key(b), nil
 	}
 	key = release.NewKey()
-	return key, durable.WriteFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(key[:]); return err })
+	return key, durable.WriteFile(path, 0o600, durable.Bytes(key[:]))
 }
 
 // renew makes the folder of the unfinished data set, in place of one of an earlier attempt. The file

@@ -1,8 +1,10 @@
 package synth
 
 import (
+	_ "embed"
 	"fmt"
 	"strings"
+	"text/template"
 
 	"coupling/dp"
 )
@@ -88,32 +90,19 @@ func (s Statement) String() string {
 		s.Accountant)
 }
 
+//go:embed statement.txt.tmpl
+var statementSource string
+
+var statement = template.Must(template.New("privacy.txt").Funcs(template.FuncMap{
+	"join": strings.Join,
+	"up":   dp.FormatUp,
+}).Parse(statementSource))
+
 // Text returns the statement as text: ε is rounded upwards, δ is not rounded.
 func (s Statement) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Privacy statement\n\n")
-	if !s.Private {
-		fmt.Fprintf(&b, "NOT PRIVATE: the noise comes from a seed.\n\n")
-	}
-	fmt.Fprintf(&b, "ε = %s at δ = %g (%s, by %s)\n", dp.FormatUp(s.Epsilon, 6), s.Delta, s.Kind, s.Accountant)
-	for _, l := range [][2]string{{"Unit", s.Unit}, {"Mechanism", s.Mechanism}, {"Event", s.Event}, {"Noise", s.Noise},
-		{"Settings", s.Settings}} {
-		fmt.Fprintf(&b, "%s: %s\n", l[0], l[1])
-	}
-	fmt.Fprintf(&b,
-		"Private: about %d images (their number, with noise) of %d classes (%s), %v\nSynthetic: %d images\n", s.Records,
-		len(s.Classes), strings.Join(s.Classes, ", "), s.Shape, s.Synthetic)
-	for _, l := range []struct {
-		title string
-		lines []string
-	}{{"Protected", s.Protected}, {"Not protected", s.NotProtected}} {
-		fmt.Fprintf(&b, "\n%s:\n", l.title)
-		for _, line := range l.lines {
-			fmt.Fprintf(&b, "  - %s\n", line)
-		}
-		if len(l.lines) == 0 {
-			fmt.Fprintf(&b, "  nothing\n")
-		}
+	if err := statement.Execute(&b, s); err != nil {
+		panic(err) // its fields are those of the template
 	}
 	return b.String()
 }

@@ -62,9 +62,14 @@ func notWritten(path string, err error) error {
 	return err
 }
 
+// Bytes fills a file with b.
+func Bytes(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := w.Write(b); return err }
+}
+
 // Write is [WriteFile] of b with mode 0666.
 func Write(path string, b []byte) error {
-	return WriteFile(path, 0o666, func(w io.Writer) error { _, err := w.Write(b); return err })
+	return WriteFile(path, 0o666, Bytes(b))
 }
 
 // ReadFile is [os.ReadFile], but a pipe or a device is an error, and not waited for.

@@ -2,10 +2,8 @@ package nb
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
-	"html"
-	"strings"
+	"html/template"
 
 	"github.com/janpfeifer/gonb/gonbui"
 )
@@ -30,7 +28,7 @@ func film(ctx context.Context, label string, n int, draw func(k int) (value stri
 	for k := 0; k < n && ctx.Err() == nil; k++ {
 		value, v, err := draw(k)
 		if err == nil {
-			frames = append(frames, frame{value, v})
+			frames = append(frames, frame{value, template.HTML(v.markup())})
 		} else if ctx.Err() == nil {
 			return err
 		}
@@ -43,31 +41,15 @@ func film(ctx context.Context, label string, n int, draw func(k int) (value stri
 }
 
 type frame struct {
-	value string
-	view  view
+	Value  string
+	Markup template.HTML
 }
-
-//go:embed film.js
-var filmScript string
 
 // filmOf returns the film; where scripts do not run, its first frame is shown.
 func filmOf(label string, frames []frame) string {
-	id := "nb-film-" + gonbui.UniqueId()
-	var b strings.Builder
-	fmt.Fprintf(&b,
-		`<div id="%s" class="nb-film">`+
-			`<label style="%s">%s <input type="range" min="0" max="%d" value="0" style="%s"> `+
-			`<output style="%s">%s</output></label>`,
-		id, labelStyle, html.EscapeString(label), len(frames)-1, sliderStyle, valueStyle,
-		html.EscapeString(frames[0].value))
-	for i, f := range frames {
-		display := "none"
-		if i == 0 {
-			display = "block"
-		}
-		fmt.Fprintf(&b, `<div class="nb-frame" data-value="%s" style="display:%s">%s</div>`, html.EscapeString(f.value),
-			display, f.view.markup())
-	}
-	fmt.Fprintf(&b, "<script>(%s)(%q)</script></div>", filmScript, id)
-	return b.String()
+	return fill("film", map[string]any{
+		"ID":     "nb-film-" + gonbui.UniqueId(),
+		"Slider": control{Label: label, Name: frames[0].Value, Last: len(frames) - 1},
+		"Frames": frames,
+	})
 }

@@ -2,11 +2,12 @@ package nb
 
 import (
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
+	"html/template"
 	"math"
 	"slices"
 	"strconv"
@@ -166,53 +167,47 @@ func js(v any) string {
 	return string(b)
 }
 
-// The layout of a label, its slider and its number in one line, which Notebook 6 would break.
-const (
-	labelStyle  = "display:inline-flex;align-items:center;gap:.5em;margin:0;font-weight:normal"
-	sliderStyle = "display:inline-block;width:18em;margin:0"
-	valueStyle  = "display:inline-block;padding:0;min-width:4em"
-)
+//go:embed pages.html.tmpl live.js film.js
+var pageFiles embed.FS
 
-//go:embed live.js
-var liveScript string
+var pages = template.Must(template.ParseFS(pageFiles, "*"))
+
+// fill returns a part of pages.html.tmpl, which has all that it needs in x.
+func fill(name string, x any) string {
+	var b strings.Builder
+	Check(pages.ExecuteTemplate(&b, name, x))
+	return b.String()
+}
+
+// control is what a page says of a Control. A label, its slider and its number stand in one line, which Notebook 6
+// would break.
+type control struct {
+	Label, Control, Name string
+	At, Last             int
+	Options              []string // of a list; nil: it is a slider
+}
 
 // page is the controls, the picture and the script that reports moves. A move is
 // "SEQ:CONTROL:POSITION"; while a slider is dragged at most some thirty a second
 // are sent, and the last position always.
 func (s *session[P]) page(first view) string {
-	var b strings.Builder
-	fmt.Fprintf(&b,
-		`<div id="%s" class="nb-live" data-drawn="%s">`+
-			`<div style="display:flex;flex-wrap:wrap;gap:1.2em;align-items:center;margin-bottom:.4em">`,
-		s.id, html.EscapeString(s.words(s.at)))
+	var controls []control
+	var names [][]string
 	for i, c := range s.live.Controls {
-		if c.slider {
-			fmt.Fprintf(&b,
-				`<label style="%s">%s <input type="range" data-control="%d" min="0" max="%d" value="%d" style="%s"> `+
-					`<output style="%s">%s</output></label>`,
-				labelStyle, html.EscapeString(c.label), i, len(c.names)-1, s.at[i], sliderStyle, valueStyle,
-				html.EscapeString(c.names[s.at[i]]))
-			continue
+		k := control{Label: c.label, Control: strconv.Itoa(i), Name: c.names[s.at[i]], At: s.at[i], Last: len(c.names) - 1}
+		if !c.slider {
+			k.Options = c.names
 		}
-		fmt.Fprintf(&b, `<label style="%s">%s <select data-control="%d">`, labelStyle, html.EscapeString(c.label), i)
-		for k, name := range c.names {
-			selected := ""
-			if k == s.at[i] {
-				selected = " selected"
-			}
-			fmt.Fprintf(&b, `<option value="%d"%s>%s</option>`, k, selected, html.EscapeString(name))
-		}
-		b.WriteString(`</select></label>`)
+		controls, names = append(controls, k), append(names, c.names)
 	}
-	b.WriteString(
-		`<button type="button" class="nb-stop">Stop</button> <span class="nb-status" style="color:#888"></span></div>`)
-	fmt.Fprintf(&b, `<div class="nb-picture">%s</div></div>`, first.markup())
-	names := [][]string{}
-	for _, c := range s.live.Controls {
-		names = append(names, c.names)
-	}
-	fmt.Fprintf(&b, "<script>(%s)(%q, %s, %q)</script>", liveScript, s.id, js(names), "/nb/live/"+s.id)
-	return b.String()
+	return fill("live", map[string]any{
+		"ID":       s.id,
+		"Drawn":    s.words(s.at),
+		"Controls": controls,
+		"Picture":  template.HTML(first.markup()),
+		"Names":    names,
+		"Address":  "/nb/live/" + s.id,
+	})
 }
 
 // A Control is one axis along which [Live] moves through parameters P: a

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -20,11 +20,10 @@ func Make(fig lab.Figure, names ...string) {
 	s, set := Store(), Setting()
 	Check(compute(Context(), s, fig, set))
 	e := Must(fig.Draw(s, set))
-	Show(HTML(heading(fig, set)))
+	Show(HTML(fill("heading", gallery.Describe(fig, set))))
 	Show(only(e, names))
 	claims := Must(fig.Claims(s, set))
-	Show(HTML(fmt.Sprintf(`<details><summary>%s</summary>%s</details>`, html.EscapeString(verdicts(claims)),
-		claimTable(claims))))
+	Show(HTML(fill("claims", map[string]any{"Verdicts": verdicts(claims), "Table": template.HTML(claimTable(claims))})))
 }
 
 // verdicts sums claims up in a line, with the names of those that fail.
@@ -34,18 +33,6 @@ func verdicts(claims []lab.Claim) string {
 		return score.String()
 	}
 	return score.String() + ": " + strings.Join(differ, "; ")
-}
-
-func heading(fig lab.Figure, set lab.Setting) string {
-	page := gallery.Describe(fig, set)
-	size := page.Preset
-	if page.Size != "" {
-		size += ": " + page.Size
-	}
-	return fmt.Sprintf(
-		`<p style="max-width:46em"><b>%s</b> <code>%s</code><br>`+
-			`<span style="color:#555;font-size:92%%">%s, seed %d</span></p>`,
-		html.EscapeString(page.Title), page.Name, html.EscapeString(size), page.Seed)
 }
 
 func compute(ctx context.Context, s *store.Store, fig lab.Figure, set lab.Setting) error {

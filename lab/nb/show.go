@@ -148,9 +148,7 @@ func exhibit(e lab.Exhibit) (out []view) {
 	return out
 }
 
-func caption(s string) string {
-	return `<p style="max-width:46em;color:#555;font-size:92%">` + html.EscapeString(s) + "</p>"
-}
+func caption(s string) string { return fill("caption", s) }
 
 const maxRows = 24
 

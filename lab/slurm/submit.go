@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	_ "embed"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -14,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"text/template"
 	"time"
 
 	"coupling/lab/durable"
@@ -57,7 +60,7 @@ func (e Executor) write(s *store.Store, jobs []store.Job, most int) (*submission
 	}
 	err := errors.Join(
 		jobfile.Write(filepath.Join(sub.dir, linesFile), jobs),
-		durable.Write(filepath.Join(sub.dir, "batch.sh"), []byte(e.script(sub))),
+		durable.WriteFile(filepath.Join(sub.dir, "batch.sh"), 0o666, e.script(sub)),
 	)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(sub.dir))
@@ -65,38 +68,26 @@ func (e Executor) write(s *store.Store, jobs []store.Job, most int) (*submission
 	return sub, nil
 }
 
-// script is the program that sbatch runs on the node for each task.
-func (e Executor) script(sub *submission) string {
-	var b strings.Builder
-	b.WriteString("#!/bin/bash -l\n")
-	option := func(name, value string) { fmt.Fprintf(&b, "#SBATCH --%s=%s\n", name, value) }
-	array := fmt.Sprintf("0-%d", sub.tasks-1)
-	if e.ArrayLimit > 0 {
-		array += fmt.Sprintf("%%%d", e.ArrayLimit)
-	}
-	option("job-name", sub.name)
-	option("array", array)
-	option("output", `"`+strings.ReplaceAll(sub.dir, "%", "%%")+`/log/%a.log"`)
-	option("open-mode", "append")
-	b.WriteString("#SBATCH --requeue\n")
-	for _, o := range []struct{ name, value string }{
-		{"partition", e.Partition}, {"time", e.Time}, {"mem", e.Mem}, {"cpus-per-task", fmt.Sprint(e.CPUs)},
-		{"gpus", fmt.Sprint(e.GPUs)},
-	} {
-		if o.value != "" && o.value != "0" {
-			option(o.name, o.value)
-		}
-	}
-	for _, m := range e.Modules {
-		fmt.Fprintf(&b, "module load %s || exit 2\n", jobfile.Quote(m))
-	}
-	for _, v := range e.Env {
+//go:embed batch.sh.tmpl
+var batchSource string
+
+var batch = template.Must(template.New("batch.sh").Funcs(template.FuncMap{
+	"quote": func(word string) string { return jobfile.Quote(word) },
+	"assign": func(v string) string {
 		name, value, _ := strings.Cut(v, "=")
-		fmt.Fprintf(&b, "export %s=%s\n", name, jobfile.Quote(value))
+		return name + "=" + jobfile.Quote(value)
+	},
+}).Parse(batchSource))
+
+// script writes the program that sbatch runs on the node for each task.
+func (e Executor) script(sub *submission) func(io.Writer) error {
+	return func(w io.Writer) error {
+		return batch.Execute(w, struct {
+			Executor
+			Name, Dir, Lines string
+			Last, Stride     int
+		}{e, sub.name, strings.ReplaceAll(sub.dir, "%", "%%"), filepath.Join(sub.dir, linesFile), sub.tasks - 1, sub.tasks})
 	}
-	fmt.Fprintf(&b, "exec %s %s \"$SLURM_ARRAY_TASK_ID\" --stride %d\n",
-		jobfile.Quote(e.Command...), jobfile.Quote(filepath.Join(sub.dir, linesFile)), sub.tasks)
-	return b.String()
 }
 
 // submit submits the array. If sbatch fails and the queue has it, only the answer was lost.

@@ -60,6 +60,7 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 		return nil, err
 	}
 	net.Init(dev, f.Type, rng)
+	defer dev.Scope().Close()
 	r := &run{
 		Training: t,
 		f:        f,
@@ -98,7 +99,7 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 		r.opt.Average(r.average)
 		stored.Params["ema"] = r.average.State()
 	}
-	defer r.free()
+	defer r.learning.Close()
 	if err := stored.Run(ctx, r.step); err != nil {
 		return nil, fmt.Errorf("dsm: %w", err)
 	}
@@ -151,18 +152,6 @@ type run struct {
 	learning         device.Replay // what a step does once its batch is drawn
 	opt              *train.Optimiser
 	average          *train.EMA
-}
-
-func (r *run) free() {
-	r.learning.Close()
-	for _, a := range []*device.Array{r.data, r.sigmas, r.rows, r.class, r.sigma, r.y, r.target, r.residual} {
-		a.Free()
-	}
-	r.noise.Free()
-	r.opt.Free()
-	if r.average != nil {
-		r.average.Free()
-	}
 }
 
 // finite returns an error that names the first entry of the data that is not finite.

@@ -32,11 +32,9 @@ func (m *Model) descend(ctx context.Context, images *data.Images, r recipe, rng 
 		return err
 	}
 	epochs := cmp.Or(m.Classifier.Epochs, r.epochs)
+	defer m.dev.Scope().Close()
 	t := &trainer{Model: m, recipe: r, images: images, opt: r.optimiser(m), random: m.dev.Stream(rng.Uint64())}
-	defer t.opt.Free()
-	defer t.random.Free()
 	best := t.snapshot()
-	defer best.free()
 	batches, err := batch.Epochs(rng, len(fit), r.batch)
 	if err != nil {
 		return err
@@ -151,11 +149,5 @@ func (s *snapshot) take() {
 func (s *snapshot) restore() {
 	for i, p := range s.params {
 		device.Convert(p.Value, s.copies[i])
-	}
-}
-
-func (s *snapshot) free() {
-	for _, c := range s.copies {
-		c.Free()
 	}
 }

@@ -3,7 +3,6 @@ package eval
 import (
 	"cmp"
 
-	"coupling/lab/device"
 	"coupling/lab/nn"
 	"coupling/lab/nn/arch"
 )
@@ -43,7 +42,7 @@ func (c Classifier) network(s Shape) *nn.Sequential {
 	case c.Kind == Oriented:
 		return oriented(s, cmp.Or(c.Width, 2000))
 	case c.Kind == LeNet:
-		return lenet(s, cmp.Or(c.Width, 6))
+		return arch.LeNet(s.Channels, s.Height, s.Classes, cmp.Or(c.Width, 6))
 	case c.Kind == Example:
 		return arch.Example(s.Channels, s.Height, s.Classes, cmp.Or(c.Width, 32))
 	case c.Kind == CNN && c.Protocol == Paper:
@@ -56,18 +55,4 @@ func (c Classifier) network(s Shape) *nn.Sequential {
 		return arch.CNN{Channels: s.Channels, Size: s.Height, Classes: s.Classes, Width: c.Width, Rate: rate}.Net()
 	}
 	return arch.Logistic(s.pixels(), s.Classes)
-}
-
-// lenet is LeNet-5 (LeCun et al. 1998, figure 2) on images of any size, with maxima for means, ReLU for tanh and all
-// channels connected: convolutions 5×5 to w channels (padded by 2) and to 16w/6, dense 120 and 84. w is 6.
-func lenet(s Shape, w int) *nn.Sequential {
-	side, wide := (s.Height/2-4)/2, 16*w/6
-	return nn.Seq(
-		&nn.Conv2D{In: s.Channels, Out: w, Window: device.SquareWindow(5, 1, 2)},
-		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(),
-		&nn.Conv2D{In: w, Out: wide, Window: device.SquareWindow(5, 1, 0)},
-		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), nn.Flatten(),
-		&nn.Dense{In: wide * side * side, Out: 120}, nn.ReLU(),
-		&nn.Dense{In: 120, Out: 84}, nn.ReLU(), &nn.Dense{In: 84, Out: s.Classes},
-	)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -172,7 +171,7 @@ func Replace(path string, b []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	return durable.WriteFile(path, 0o600, func(w io.Writer) error { _, err := w.Write(b); return err })
+	return durable.WriteFile(path, 0o600, durable.Bytes(b))
 }
 
 // ReadNetwork reads DIR/network.json.

@@ -11,23 +11,23 @@ import (
 
 const in = check.In("denoise")
 
-// Config says how the denoiser is trained; it is a synth.Method. A zero field means the value in
-// brackets, which was found on MNIST. Choosing settings on the private data itself costs budget
+// Config says how the denoiser is trained; it is a synth.Method. A zero field means its
+// default, which was found on MNIST. Choosing settings on the private data itself costs budget
 // that is not accounted for here.
 type Config struct {
-	Basis   int        // coefficients of a channel [100]; see semidual.Basis
-	Hidden  int        // width of the two hidden layers [128]
+	Basis   int        `default:"100"` // coefficients of a channel; see semidual.Basis
+	Hidden  int        `default:"128"` // width of the two hidden layers
 	Records int        // public number of private images, about: Suggested sets it, and there is no other default
-	Batch   int        // private images of a step that are expected [2048]; at most Records
-	Steps   int        // [250]
-	Clip    float64    // bound of an image's gradient [1]
-	Adam    train.Adam // Rate [5e-3], falling to a tenth along a cosine
-	Average float64    // decay of the moving average of weights [.95]
-	Least   float64    // smallest noise level s, in units where black is 0 and white is 1 [.15]
-	Most    float64    // largest [6]
-	Prior   float64    // spread of the lowest frequency [1.6]
-	Bend    float64    // frequency at which the spread is half of it, in half periods over the image [6]
-	Draw    int        // steps of Heun's rule for a sample [18]
+	Batch   int        `default:"2048"` // private images of a step that are expected; at most Records
+	Steps   int        `default:"250"`
+	Clip    float64    `default:"1"` // bound of an image's gradient
+	Adam    train.Adam // Rate, falling to a tenth along a cosine; 0: 5e-3
+	Average float64    `default:".95"` // decay of the moving average of weights
+	Least   float64    `default:".15"` // smallest noise level s, in units where black is 0 and white is 1
+	Most    float64    `default:"6"`   // largest
+	Prior   float64    `default:"1.6"` // spread of the lowest frequency
+	Bend    float64    `default:"6"`   // frequency at which the spread is half of it, in half periods over the image
+	Draw    int        `default:"18"`  // steps of Heun's rule for a sample
 	// NoiseMultiplier is σ; 0 is none, and no privacy. synth.Calibrate sets it.
 	NoiseMultiplier float64
 }
@@ -47,15 +47,7 @@ func Suggested(eps float64, p synth.Public) Config {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	err := check.All(
-		check.Default(in, "Basis", &c.Basis, 100), check.Default(in, "Hidden", &c.Hidden, 128),
-		check.Default(in, "Batch", &c.Batch, 2048),
-		check.Default(in, "Steps", &c.Steps, 250), check.Default(in, "Draw", &c.Draw, 18),
-		check.Default(in, "Clip", &c.Clip, 1),
-		check.Default(in, "Adam.Rate", &c.Adam.Rate, 5e-3), check.Default(in, "Average", &c.Average, .95),
-		check.Default(in, "Least", &c.Least, .15),
-		check.Default(in, "Most", &c.Most, 6), check.Default(in, "Prior", &c.Prior, 1.6),
-		check.Default(in, "Bend", &c.Bend, 6),
+	err := check.All(in.Defaults(&c), check.Default(in, "Adam.Rate", &c.Adam.Rate, 5e-3),
 		in.Noise(c.NoiseMultiplier), in.Positive("Records", float64(c.Records)))
 	if err == nil && !(c.Least < c.Most) {
 		err = in.Bad("Least = %g, Most = %g: must be increasing", c.Least, c.Most)

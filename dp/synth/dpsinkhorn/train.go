@@ -32,21 +32,6 @@ type run struct {
 	gradient          *device.Array // of the loss at the images
 }
 
-// open makes the arrays that last for the training.
-func (r *run) open(n int) (free func()) {
-	classes := len(r.public.Classes)
-	r.codes, r.class, r.hot = r.dev.New(device.Float32, n, r.latent), r.dev.New(device.Int32, n),
-		r.dev.New(device.Float32, n, classes)
-	return func() {
-		r.forward.Close()
-		r.backward.Close()
-		for _, a := range []*device.Array{r.codes, r.class, r.hot} {
-			a.Free()
-		}
-		r.opt.Free()
-	}
-}
-
 // Train trains on private images and returns a *Generator; it resumes an earlier run in on.Dir, as
 // sgd.Training.Run does.
 func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Images,
@@ -65,6 +50,9 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 		return nil, err
 	}
 	r.net.Init(dev, device.Float32, on.Key.Rand("weights", 0))
+	defer dev.Scope().Close()
+	defer r.forward.Close()
+	defer r.backward.Close()
 	if t.Schedule == nil {
 		r.Schedule = train.Constant()
 	}
@@ -73,7 +61,8 @@ func (t Training) Train(ctx context.Context, dev *device.Device, images *data.Im
 	} else {
 		r.opt = t.Adam.For(r.net.Params())
 	}
-	defer r.open(r.batch)()
+	r.codes, r.class = dev.New(device.Float32, r.batch, r.latent), dev.New(device.Int32, r.batch)
+	r.hot = dev.New(device.Float32, r.batch, len(p.Classes))
 	settings, err := r.settings()
 	if err != nil {
 		return nil, err

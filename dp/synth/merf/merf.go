@@ -21,25 +21,20 @@ import (
 const in = check.In("merf")
 
 // Config says what is released and how the generator is fitted; it is a synth.Method. A zero field
-// means the value in brackets.
+// means its default.
 type Config struct {
-	Features        int     // D, even [10000]
-	Length          float64 // at least 1e-30 [√105, as published for MNIST; √127 for Fashion-MNIST]
-	Count           float64 // β², the share of the counts [0.01]
-	Code            int     // columns of a code [5]
-	Batch           int     // generated images of a step, no fewer than classes [100]
-	Steps           int     // [3000]
-	Adam            train.Adam
-	NoiseMultiplier float64 // σ; 0 is none, and no privacy. synth.Calibrate sets it.
+	Features        int        `default:"10000"`              // D, even
+	Length          float64    `default:"10.246950765959598"` // at least 1e-30; √105 as published, √127 for Fashion-MNIST
+	Count           float64    `default:".01"`                // β², the share of the counts
+	Code            int        `default:"5"`                  // columns of a code
+	Batch           int        `default:"100"`                // generated images of a step, no fewer than classes
+	Steps           int        `default:"3000"`
+	Adam            train.Adam // Rate 0: .01
+	NoiseMultiplier float64    // σ; 0 is none, and no privacy. synth.Calibrate sets it.
 }
 
 func (c Config) withDefaults() (Config, error) {
-	err := check.All(
-		check.Default(in, "Features", &c.Features, 10000), check.Default(in, "Code", &c.Code, 5),
-		check.Default(in, "Batch", &c.Batch, 100),
-		check.Default(in, "Steps", &c.Steps, 3000), check.Default(in, "Length", &c.Length, math.Sqrt(105)),
-		check.Default(in, "Count", &c.Count, .01),
-		check.Default(in, "Adam.Rate", &c.Adam.Rate, .01), in.Noise(c.NoiseMultiplier))
+	err := check.All(in.Defaults(&c), check.Default(in, "Adam.Rate", &c.Adam.Rate, .01), in.Noise(c.NoiseMultiplier))
 	switch {
 	case err != nil:
 	case c.Features%2 != 0:
@@ -110,9 +105,8 @@ func (c Config) Train(ctx context.Context, dev *device.Device, images *data.Imag
 	defer func() { _ = run.Close() }()
 	f := &fit{Config: c, dev: dev, public: p, net: generatorNet(c.Code+len(p.Classes), p.Channels, p.Height, p.Width)}
 	f.net.Init(dev, device.Float32, r.Key.Rand("weights", 0))
-	f.opt = c.Adam.For(f.net.Params())
-	defer f.opt.Free()
 	defer dev.Scope().Close()
+	f.opt = c.Adam.For(f.net.Params())
 	f.w = frequencies(dev, r.Key.Rand("frequencies", 0), c.Features/2, images.Dim(), c.Length)
 	if err := f.release(images, run); err != nil {
 		return nil, err

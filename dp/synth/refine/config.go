@@ -13,8 +13,8 @@ import (
 
 const in = check.In("refine")
 
-// Config says what is refined and how; it is a synth.Method. A zero field means the value in
-// brackets, which was found on Fashion-MNIST, and that of the teacher on CIFAR-10. Choosing
+// Config says what is refined and how; it is a synth.Method. A zero field means its
+// default, which was found on Fashion-MNIST, and that of the teacher on CIFAR-10. Choosing
 // settings on the private data itself costs budget that is not accounted for here.
 type Config struct {
 	Base semidual.Config // whose NoiseMultiplier sets the noise of all releases
@@ -23,11 +23,11 @@ type Config struct {
 	Shapes       bool
 	Jitter       synth.Jitter // of the base's samples before they are refined
 	ChoiceShare  float64      // of a release that decides whether Jitter is right for these images; 0: it is
-	Share        float64      // of the moments in the whole budget, as Σ 1/σ² [0.4]
+	Share        float64      `default:".4"` // of the moments in the whole budget, as Σ 1/σ²
 	TeacherShare float64      // of the teacher, who gives samples their labels; 0: there is none
-	Axes         int          // coordinates of an image [300]
-	Steps        int          // of an image [20]
-	Rate         float64      // change of a value by a step, falling to 0 along a cosine [0.04]
+	Axes         int          `default:"300"` // coordinates of an image
+	Steps        int          `default:"20"`  // of an image
+	Rate         float64      `default:".04"` // change of a value by a step, falling to 0 along a cosine
 }
 
 // Suggested returns settings for a budget of eps at δ about 1e-5 on images of that kind, from public
@@ -86,8 +86,7 @@ func Best(eps float64, p synth.Public) synth.Method {
 }
 
 func (c Config) withDefaults() (Config, error) {
-	err := check.All(check.Default(in, "Share", &c.Share, .4), check.Default(in, "Axes", &c.Axes, 300),
-		check.Default(in, "Steps", &c.Steps, 20), check.Default(in, "Rate", &c.Rate, .04))
+	err := in.Defaults(&c)
 	switch {
 	case err != nil:
 	case !(c.TeacherShare >= 0):

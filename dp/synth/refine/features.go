@@ -146,10 +146,16 @@ func centre(x *mat.Dense, labels []int, classes int) *mat.Dense {
 // clip turns coordinates u into z: about the mean of the class, of norm at most 1, or 0 where they are not finite.
 func (f *features) clip(u []float64, label int) {
 	floats.Sub(u, f.mean.RawRowView(label))
+	shorten(u, 1)
+}
+
+// shorten scales u to a norm of at most most, or to 0 where it is not finite.
+func shorten(u []float64, most float64) {
+	most *= 1 - 0x1p-40
 	switch norm := floats.Norm(u, 2); {
 	case math.IsNaN(norm) || math.IsInf(norm, 0):
 		clear(u)
-	case norm > 1-0x1p-40:
-		floats.Scale((1-0x1p-40)/norm, u)
+	case norm > most:
+		floats.Scale(most/norm, u)
 	}
 }

@@ -58,15 +58,10 @@ func (f *features) newTeacher(m *data.Images) (*teacher, error) {
 // row writes what the teacher sees of coordinates u: (u − centre)/reach clipped, and the constant;
 // 0 where u is not finite. Its norm is at most 1.
 func (t *teacher) row(to, u []float64) {
-	most, last := math.Sqrt(1-constant*constant)*(1-0x1p-40), len(u)
+	last := len(u)
 	floats.SubTo(to[:last], u, t.centre)
 	floats.Scale(1/t.reach, to[:last])
-	switch norm := floats.Norm(to[:last], 2); {
-	case math.IsNaN(norm) || math.IsInf(norm, 0):
-		clear(to[:last])
-	case norm > most:
-		floats.Scale(most/norm, to[:last])
-	}
+	shorten(to[:last], math.Sqrt(1-constant*constant))
 	to[last] = constant
 }
 

@@ -1,6 +1,7 @@
 package semidual
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -13,23 +14,23 @@ import (
 const in = check.In("semidual")
 
 // Config says what is learnt and how the budget is split; it is a synth.Method. A zero field means
-// the value in brackets, which was found on MNIST and Fashion-MNIST. Choosing settings on the
+// its default, which was found on MNIST and Fashion-MNIST. Choosing settings on the
 // private data itself costs budget that is not accounted for here.
 type Config struct {
-	PerClass int     // atoms of a class [20]
-	Basis    int     // coefficients of a channel [144]; see Basis
-	Clip     float64 // bound C of |w⊗(y−x)|₂, in units where black is 0 and white is 1 [5]
-	Reg      float64 // entropic regularisation, in the same units squared [2]
-	Split    float64 // β² in (0, 1): the share of a step's budget for the potentials [0.05]
-	Steps    int     // releases of w and w⊗(y−x) [30]
+	PerClass int     `default:"20"`  // atoms of a class
+	Basis    int     `default:"144"` // coefficients of a channel; see Basis
+	Clip     float64 `default:"5"`   // bound C of |w⊗(y−x)|₂, in units where black is 0 and white is 1
+	Reg      float64 `default:"2"`   // entropic regularisation, in the same units squared
+	Split    float64 `default:".05"` // β² in (0, 1): the share of a step's budget for the potentials
+	Steps    int     `default:"30"`  // releases of w and w⊗(y−x)
 
-	Local      int     // coefficients of a channel that covariances are taken of [49]; negative: no covariances
-	LocalClip  float64 // bound of |a|² for an outer product aaᵀ [30]
-	LocalShare float64 // their share of the whole budget, as Σ 1/σ² [0.3]
+	Local      int     // coefficients of a channel that covariances are taken of; 0: 49, negative: no covariances
+	LocalClip  float64 `default:"30"` // bound of |a|² for an outer product aaᵀ
+	LocalShare float64 `default:".3"` // their share of the whole budget, as Σ 1/σ²
 	// in half periods over the image: a coefficient of this frequency is assumed to have half the
 	// variance of the lowest one, and outer products are scaled by that; 0: they are not scaled
 	Bend     float64
-	Contrast float64 // variance of a sample's pixels, over that of the frequencies released [1]; negative: no Tone
+	Contrast float64 // variance of a sample's pixels, over that of the frequencies released; 0: 1, negative: no Tone
 
 	// NoiseMultiplier is σ of a step; 0 is none, and no privacy. synth.Calibrate sets it.
 	NoiseMultiplier float64
@@ -37,21 +38,8 @@ type Config struct {
 
 // withDefaults checks and fills in.
 func (c Config) withDefaults() (Config, error) {
-	local := max(c.Local, 0) // negative: none
-	err := check.All(
-		check.Default(in, "PerClass", &c.PerClass, 20), check.Default(in, "Basis", &c.Basis, 144),
-		check.Default(in, "Steps", &c.Steps, 30),
-		check.Default(in, "Local", &local, 49), check.Default(in, "Clip", &c.Clip, 5),
-		check.Default(in, "Reg", &c.Reg, 2),
-		check.Default(in, "Split", &c.Split, .05),
-		check.Default(in, "LocalClip", &c.LocalClip, 30),
-		check.Default(in, "LocalShare", &c.LocalShare, .3), in.Noise(c.NoiseMultiplier))
-	if c.Local == 0 {
-		c.Local = local
-	}
-	if c.Contrast == 0 {
-		c.Contrast = 1
-	}
+	err := check.All(in.Defaults(&c), in.Noise(c.NoiseMultiplier))
+	c.Local, c.Contrast = cmp.Or(c.Local, 49), cmp.Or(c.Contrast, 1)
 	switch {
 	case err != nil:
 	case c.Split >= 1 || c.LocalShare >= 1:

@@ -1,8 +1,10 @@
 package semidual
 
 import (
+	"context"
 	"math"
-	"sync"
+
+	"coupling/lab/device/cpu"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -35,23 +37,16 @@ func (m *Model) tone(contrast float64) *Tone {
 	}
 	dim := len(within[0])
 	t := &Tone{Gain: make([]float64, dim), Dark: make([]float64, dim)}
-	var wait sync.WaitGroup
-	parts := workers()
-	for part := range parts {
-		wait.Go(func() {
-			for p := dim * part / parts; p < dim*(part+1)/parts; p++ {
-				var b bumps
-				for l, weights := range m.Weight {
-					for j, w := range weights {
-						b = append(b, bump{weight: w / float64(len(m.Weight)), at: pixels[l].At(j, p),
-							width: math.Sqrt(within[l][p])})
-					}
-				}
-				t.Gain[p], t.Dark[p] = b.match(m.Mean[p], contrast)
+	_ = cpu.Chunks(context.Background(), dim, 1, func(p, _, _ int) {
+		var b bumps
+		for l, weights := range m.Weight {
+			for j, w := range weights {
+				b = append(b, bump{weight: w / float64(len(m.Weight)), at: pixels[l].At(j, p),
+					width: math.Sqrt(within[l][p])})
 			}
-		})
-	}
-	wait.Wait()
+		}
+		t.Gain[p], t.Dark[p] = b.match(m.Mean[p], contrast)
+	})
 	return t
 }
 

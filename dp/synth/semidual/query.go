@@ -1,11 +1,12 @@
 package semidual
 
 import (
+	"context"
 	"math"
 	"runtime"
-	"sync"
 
 	"coupling/lab/device"
+	"coupling/lab/device/cpu"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -98,29 +99,23 @@ func (r *records) visit(dev *device.Device, l int, c *cloud, begin func() (visit
 	if err != nil {
 		return err
 	}
-	var wait sync.WaitGroup
-	parts := workers()
-	add := make([]func(), parts)
-	for part := range parts {
+	// A chunk a processor: sums are exact, so that results do not depend on their number.
+	size := (n-1)/runtime.GOMAXPROCS(0) + 1
+	add := make([]func(), (n-1)/size+1)
+	_ = cpu.Chunks(context.Background(), n, size, func(chunk, lo, hi int) {
 		f, end := begin()
-		add[part] = end
-		wait.Go(func() {
-			d := make([]float64, k)
-			for i := n * part / parts; i < n*(part+1)/parts; i++ {
-				c.distances(d, host[i*k:(i+1)*k], r.norm2[l][i])
-				f(y.RawRowView(i), d)
-			}
-		})
-	}
-	wait.Wait()
+		d := make([]float64, k)
+		for i := lo; i < hi; i++ {
+			c.distances(d, host[i*k:(i+1)*k], r.norm2[l][i])
+			f(y.RawRowView(i), d)
+		}
+		add[chunk] = end
+	})
 	for _, end := range add {
 		end()
 	}
 	return nil
 }
-
-// workers is how many parts run at once; sums are exact, so that results do not depend on it.
-func workers() int { return runtime.GOMAXPROCS(0) }
 
 // transport sums w(y) and the clipped s(y)⊗(y−x) over the records of class l: mass[i] = Σ_y
 // w_i(y), row i of move is Σ_y s_i(y)(y − x_i).

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -61,7 +60,7 @@ func (c newCmd) Run(a *app) error {
 	files["go.mod"] = c.goMod(root, dir)
 	files["go.sum"] = lab.Must(os.ReadFile(filepath.Join(root, "go.sum")))
 	for name, b := range files {
-		lab.Check(to.WriteFile(name, func(w io.Writer) error { _, err := w.Write(b); return err }))
+		lab.Check(to.WriteFile(name, durable.Bytes(b)))
 	}
 	lab.Check(to.Commit(nil))
 	a.printf("wrote %s: module %s, with Coupling in %s; its README.md says what to do\n"+

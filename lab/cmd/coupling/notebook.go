@@ -259,7 +259,7 @@ func (r *notebookRunCmd) write(to *durable.Folder, nb *ipynb.Notebook, name stri
 		files[name] = lab.Must(nb.Encode())
 	}
 	for file, b := range files {
-		lab.Check(to.WriteFile(file, func(w io.Writer) error { _, err := w.Write(b); return err }))
+		lab.Check(to.WriteFile(file, durable.Bytes(b)))
 	}
 }
 

@@ -70,3 +70,17 @@ func Example(channels, size, classes, w int) *nn.Sequential {
 		&nn.Dense{In: 4 * w, Out: classes},
 	)
 }
+
+// LeNet returns LeNet-5 (LeCun et al. 1998, figure 2) for images of any size, with maxima for means, ReLU for tanh and
+// all channels connected: convolutions 5×5 to w channels (padded by 2) and to 16w/6, dense 120 and 84. LeCun's w is 6.
+func LeNet(channels, size, classes, w int) *nn.Sequential {
+	side, wide := (size/2-4)/2, 16*w/6
+	return nn.Seq(
+		&nn.Conv2D{In: channels, Out: w, Window: device.SquareWindow(5, 1, 2)},
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(),
+		&nn.Conv2D{In: w, Out: wide, Window: device.SquareWindow(5, 1, 0)},
+		&nn.MaxPool{Window: device.SquareWindow(2, 2, 0)}, nn.ReLU(), nn.Flatten(),
+		&nn.Dense{In: wide * side * side, Out: 120}, nn.ReLU(),
+		&nn.Dense{In: 120, Out: 84}, nn.ReLU(), &nn.Dense{In: 84, Out: classes},
+	)
+}

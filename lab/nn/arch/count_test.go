@@ -42,6 +42,7 @@ func TestParameterCounts(t *testing.T) {
 		{"CNN", arch.CNN{Rate: .5}.Net(), 241546, 0, 1},
 		{"CNN, paper", arch.TwoConvolutions(1, 28, 10, 32), 34826, 0, 1},
 		{"CNN, PyTorch's example", arch.Example(1, 28, 10, 32), 1199882, 0, 1},
+		{"LeNet", arch.LeNet(1, 28, 10, 6), 61706, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if testing.Short() && (c.millions > 20 || c.name == "BigGAN") {

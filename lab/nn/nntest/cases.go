@@ -3,6 +3,7 @@ package nntest
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
@@ -11,12 +12,8 @@ import (
 
 // Layers returns a case for every layer of package nn and every way it can be set.
 func Layers() []Case {
-	var all []Case
-	for _, group := range [][]Case{dense(), convolutions(), transposed(), norms(), conditional(), elementwise(),
-		activated(), shapes(), compositions()} {
-		all = append(all, group...)
-	}
-	return all
+	return slices.Concat(dense(), convolutions(), transposed(), norms(), conditional(), elementwise(), activated(),
+		shapes(), compositions())
 }
 
 // of is a case of a layer that was not initialised: each check gets a copy.
@@ -166,21 +163,20 @@ func elementwise() (all []Case) {
 // activated is layers that run in one pass with the activation after them: one whose derivative is
 // a function of the output, which overwrites, and two of the argument.
 func activated() (all []Case) {
-	image, three := []int{3, 4, 5, 4}, device.SquareWindow(3, 1, 1)
-	for name, act := range map[string]func() *nn.Activation{"LeakyReLU": leaky, "ELU": nn.ELU, "SiLU": nn.SiLU} {
-		for _, c := range []Case{
-			of("Dense", nn.Dense{In: 5, Out: 3}, 4, 5),
-			of("Conv2D", nn.Conv2D{In: 4, Out: 3, Window: three}, image...),
-			of("Conv2D no bias", nn.Conv2D{In: 4, Out: 3, NoBias: true, Window: three}, image...),
-			of("ConvTranspose2D", nn.ConvTranspose2D{In: 4, Out: 3, Window: device.SquareWindow(4, 2, 1)}, image...),
-			of("BatchNorm", nn.BatchNorm{Channels: 4}, image...).training().mixing(),
-			of("BatchNorm running", nn.BatchNorm{Channels: 4}, image...),
-			of("InstanceNormPlus", nn.InstanceNormPlus{Channels: 4}, image...),
-			of("InstanceNormPlus conditional", nn.InstanceNormPlus{Channels: 4, Classes: 3}, image...).looking(3, 0),
+	plain, square := map[string]Case{}, device.SquareWindow
+	for _, c := range slices.Concat(dense(), convolutions(), transposed(), norms(), conditional()) {
+		plain[c.Name] = c
+	}
+	for act, make := range map[string]func() *nn.Activation{"LeakyReLU": leaky, "ELU": nn.ELU, "SiLU": nn.SiLU} {
+		for _, of := range []string{
+			"Dense", name("Conv2D", square(3, 1, 1)), name("Conv2D", square(3, 2, 1)), // which has no bias
+			name("ConvTranspose2D", square(4, 2, 1)), "BatchNorm", "BatchNorm running", "InstanceNormPlus",
+			"InstanceNormPlus conditional",
 		} {
+			c := plain[of]
 			layer := c.Layer
-			c.Name += ", " + name
-			c.Layer = func() nn.Layer { return nn.Seq(layer(), act()) }
+			c.Name += ", " + act
+			c.Layer = func() nn.Layer { return nn.Seq(layer(), make()) }
 			all = append(all, c)
 		}
 	}

@@ -1,12 +1,15 @@
 package nntest
 
 import (
-	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"coupling/lab/device"
+	"coupling/lab/must"
 	"coupling/lab/nn"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // Case is a layer on an input.
@@ -87,11 +90,7 @@ func (c Case) set(t testing.TB, dev *device.Device, dtype device.DType) *bench {
 // normal is an array of Gaussian numbers, rounded to float32 so that both types have the same.
 func (b *bench) normal(rng *rand.Rand, shape ...int) *device.Array {
 	a := b.dev.New(b.dim, shape...)
-	v := make([]float64, a.Len())
-	for i := range v {
-		v[i] = float64(float32(rng.NormFloat64()))
-	}
-	a.SetFloats(v)
+	a.SetFloats(draw(rng, a.Len()))
 	return a
 }
 
@@ -110,7 +109,7 @@ func (b *bench) forward() []float64 {
 	defer s.Close()
 	p := b.pass()
 	p.ForwardOnly = true
-	return floats(b.t, b.layer.Forward(p, b.x))
+	return values(b.layer.Forward(p, b.x))
 }
 
 // vjp returns the output, and the cotangents of the input and, at last, of the condition if there is one.
@@ -119,45 +118,31 @@ func (b *bench) vjp(cot []float64) (y, dx, dc []float64) {
 	defer s.Close()
 	p := b.pass()
 	out := b.layer.Forward(p, b.x)
-	dy := out.Like()
-	dy.SetFloats(cot)
-	dx = floats(b.t, b.layer.VJP(p, dy))
-	if after := floats(b.t, dy); !equal(after, floats(b.t, round(b, cot, out.Shape()))) {
+	dy := b.array(cot, out.Shape()...)
+	dx = values(b.layer.VJP(p, dy))
+	if !slices.Equal(values(dy), values(b.array(cot, out.Shape()...))) {
 		b.t.Error("VJP changed its cotangent")
 	}
 	if p.Depth() != 0 {
 		b.t.Errorf("%d layers were not undone", p.Depth())
 	}
 	if p.ConditionGrad != nil {
-		dc = floats(b.t, p.ConditionGrad)
+		dc = values(p.ConditionGrad)
 	}
-	return floats(b.t, out), dx, dc
+	return values(out), dx, dc
 }
 
-// round returns v on the device, rounded to its type.
-func round(b *bench, v []float64, shape []int) *device.Array {
+// array returns v on the device, rounded to its type.
+func (b *bench) array(v []float64, shape ...int) *device.Array {
 	a := b.dev.New(b.dim, shape...)
 	a.SetFloats(v)
 	return a
 }
 
-func equal(a, b []float64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return len(a) == len(b)
-}
+func values(a *device.Array) []float64 { return must.Get(a.Float64s()) }
 
-func floats(t testing.TB, a *device.Array) []float64 {
-	t.Helper()
-	v, err := a.Float64s()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
+// cotangent is the same draw of n numbers at each call.
+func cotangent(n int) []float64 { return draw(rand.New(rand.NewPCG(3, 5)), n) }
 
 // draw is n Gaussian numbers that float32 holds.
 func draw(rng *rand.Rand, n int) []float64 {
@@ -168,12 +153,4 @@ func draw(rng *rand.Rand, n int) []float64 {
 	return v
 }
 
-func inner(a, b []float64) float64 {
-	s := 0.0
-	for i := range a {
-		s += a[i] * b[i]
-	}
-	return s
-}
-
-func norm(a []float64) float64 { return math.Sqrt(inner(a, a)) }
+func norm(a []float64) float64 { return floats.Norm(a, 2) }

@@ -11,6 +11,8 @@ import (
 
 	"coupling/lab/device"
 	"coupling/lab/nn"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // slot is an array with its gradient, to be moved.
@@ -34,7 +36,7 @@ func (c Case) differencesIn(t testing.TB, dev *device.Device, most int) {
 	cot := draw(rng, len(b.forward()))
 	nn.ZeroGrads(b.layer.Params())
 	y, dx, dc := b.vjp(cot)
-	if again := b.forward(); !equal(y, again) {
+	if again := b.forward(); !slices.Equal(y, again) {
 		t.Error("two forward passes differ")
 	}
 	slots := []slot{{"input", b.x, dx}}
@@ -42,7 +44,7 @@ func (c Case) differencesIn(t testing.TB, dev *device.Device, most int) {
 		slots = append(slots, slot{"condition", b.cond, dc})
 	}
 	for _, w := range nn.Trainable(b.layer.Params()) {
-		slots = append(slots, slot{w.Name, w.Value, floats(t, w.Grad)})
+		slots = append(slots, slot{w.Name, w.Value, values(w.Grad)})
 	}
 	groups := together(slots, most)
 	// Layers get three directions and three elements for each array, networks of many arrays a direction for each.
@@ -86,10 +88,7 @@ func together(slots []slot, most int) (groups [][]slot) {
 // compare moves the slots of a group, each in a random direction or, from the third trial on, along a single element.
 func (b *bench) compare(group []slot, trial int, cot []float64, size float64, rng *rand.Rand) {
 	b.t.Helper()
-	tol := b.c.Tol
-	if tol == 0 {
-		tol = 1e-6
-	}
+	tol := cmp.Or(b.c.Tol, 1e-6)
 	var names []string
 	var grads float64 // squared norm
 	var got float64
@@ -102,12 +101,9 @@ func (b *bench) compare(group []slot, trial int, cot []float64, size float64, rn
 			d[k][i], name = 1, "element "+strconv.Itoa(i)
 		}
 		names = append(names, s.name+", "+name)
-		length := norm(d[k]) * math.Sqrt(float64(len(group)))
-		for i := range d[k] {
-			d[k][i] /= length
-		}
-		got += inner(s.grad, d[k])
-		grads += inner(s.grad, s.grad)
+		floats.Scale(1/(norm(d[k])*math.Sqrt(float64(len(group)))), d[k])
+		got += floats.Dot(s.grad, d[k])
+		grads += floats.Dot(s.grad, s.grad)
 	}
 	want := b.slope(group, d, cot)
 	if diff := math.Abs(got - want); !(diff <= tol*math.Sqrt(grads)+1e-9*norm(cot)*(1+size)) {
@@ -120,21 +116,17 @@ func (b *bench) slope(group []slot, d [][]float64, cot []float64) float64 {
 	const h = 1e-6
 	at := make([][]float64, len(group))
 	for k, s := range group {
-		at[k] = floats(b.t, s.a)
+		at[k] = values(s.a)
 	}
 	move := func(h float64) {
 		for k, s := range group {
-			to := make([]float64, len(at[k]))
-			for i := range to {
-				to[i] = at[k][i] + h*d[k][i]
-			}
-			s.a.SetFloats(to)
+			s.a.SetFloats(floats.AddScaledTo(make([]float64, len(at[k])), at[k], h, d[k]))
 		}
 	}
 	move(h)
-	up := inner(b.forward(), cot)
+	up := floats.Dot(b.forward(), cot)
 	move(-h)
-	down := inner(b.forward(), cot)
+	down := floats.Dot(b.forward(), cot)
 	move(0)
 	return (up - down) / (2 * h)
 }
@@ -147,11 +139,10 @@ func (c Case) precision(t testing.TB, dev *device.Device) {
 	}
 	run := func(dtype device.DType) (all []result) {
 		b := c.set(t, dev, dtype)
-		cot := draw(rand.New(rand.NewPCG(3, 5)), len(b.forward()))
-		y, dx, dc := b.vjp(cot)
+		y, dx, dc := b.vjp(cotangent(len(b.forward())))
 		all = append(all, result{"output", y}, result{"input", dx}, result{"condition", dc})
 		for _, w := range nn.Trainable(b.layer.Params()) {
-			all = append(all, result{w.Name, floats(t, w.Grad)})
+			all = append(all, result{w.Name, values(w.Grad)})
 		}
 		return all
 	}
@@ -161,14 +152,11 @@ func (c Case) precision(t testing.TB, dev *device.Device) {
 		largest = max(largest, norm(want.v))
 	}
 	for i, want := range double {
-		diff := make([]float64, len(want.v))
-		for j := range diff {
-			diff[j] = single[i].v[j] - want.v[j]
-		}
+		off := floats.Distance(single[i].v, want.v, 2)
 		// 2^−24 each rounding; sums of up to some thousand terms through some tens of layers, some of which divide by
 		// standard deviations. A bias before a normalisation has a gradient of nothing but rounding, hence the floor.
-		if scale := norm(want.v) + largest/100 + 1e-3; !(norm(diff) <= 1e-3*scale) {
-			t.Errorf("%s: float32 is %.2g of the norm off", want.name, norm(diff)/scale)
+		if scale := norm(want.v) + largest/100 + 1e-3; !(off <= 1e-3*scale) {
+			t.Errorf("%s: float32 is %.2g of the norm off", want.name, off/scale)
 		}
 	}
 }
@@ -176,18 +164,18 @@ func (c Case) precision(t testing.TB, dev *device.Device) {
 // accumulation demands that a second VJP doubles gradients, and that InputsOnly leaves them and dx alone.
 func (c Case) accumulation(t testing.TB, dev *device.Device) {
 	b := c.set(t, dev, device.Float64)
-	cot := draw(rand.New(rand.NewPCG(3, 5)), len(b.forward()))
+	cot := cotangent(len(b.forward()))
 	p := b.pass()
 	y := b.layer.Forward(p, b.x)
-	dy := round(b, cot, y.Shape())
-	dx := floats(t, b.layer.VJP(p, dy))
+	dy := b.array(cot, y.Shape()...)
+	dx := values(b.layer.VJP(p, dy))
 	once := b.grads()
 	p.Rewind()
 	p.InputsOnly = true
-	if again := floats(t, b.layer.VJP(p, dy)); !equal(dx, again) {
+	if again := values(b.layer.VJP(p, dy)); !slices.Equal(dx, again) {
 		t.Error("InputsOnly: another cotangent of the input")
 	}
-	if !equal(once, b.grads()) {
+	if !slices.Equal(once, b.grads()) {
 		t.Error("InputsOnly: gradients changed")
 	}
 	p.Rewind()
@@ -212,10 +200,10 @@ func (c Case) paramsOnly(t testing.TB, dev *device.Device) {
 			p.ParamsOnly = only
 			nn.ZeroGrads(b.layer.Params())
 			y := net.Forward(p, b.x)
-			net.VJP(p, round(b, draw(rand.New(rand.NewPCG(3, 5)), y.Len()), y.Shape()))
+			net.VJP(p, b.array(cotangent(y.Len()), y.Shape()...))
 			if got := b.grads(); !only {
 				want = got
-			} else if !equal(got, want) {
+			} else if !slices.Equal(got, want) {
 				t.Error("ParamsOnly: other gradients")
 			}
 		}
@@ -225,7 +213,7 @@ func (c Case) paramsOnly(t testing.TB, dev *device.Device) {
 // grads is all gradients in one row.
 func (b *bench) grads() (all []float64) {
 	for _, w := range nn.Trainable(b.layer.Params()) {
-		all = append(all, floats(b.t, w.Grad)...)
+		all = append(all, values(w.Grad)...)
 	}
 	return all
 }
@@ -239,10 +227,10 @@ func (c Case) examples(t testing.TB, dev *device.Device) {
 	n := c.Shape[0]
 	p := b.pass()
 	y := b.layer.Forward(p, b.x)
-	cot := draw(rand.New(rand.NewPCG(3, 5)), y.Len())
+	cot := cotangent(y.Len())
 	p.Squares = dev.Zeros(device.Float64, n)
-	b.layer.VJP(p, round(b, cot, y.Shape()))
-	squares := floats(t, p.Squares)
+	b.layer.VJP(p, b.array(cot, y.Shape()...))
+	squares := values(p.Squares)
 	if norm(b.grads()) != 0 {
 		t.Error("Squares: gradients of parameters changed")
 	}
@@ -253,9 +241,9 @@ func (c Case) examples(t testing.TB, dev *device.Device) {
 		nn.ZeroGrads(b.layer.Params())
 		p.Rewind()
 		p.Squares = nil
-		b.layer.VJP(p, round(b, alone, y.Shape()))
+		b.layer.VJP(p, b.array(alone, y.Shape()...))
 		want := b.grads()
-		if w := inner(want, want); math.Abs(squares[i]-w) > 1e-9*(w+1e-9) {
+		if w := floats.Dot(want, want); math.Abs(squares[i]-w) > 1e-9*(w+1e-9) {
 			t.Errorf("example %d: squared norm %v, alone %v", i, squares[i], w)
 		}
 	}

@@ -61,7 +61,7 @@ type network struct {
 func networks() map[string]network {
 	digit, small, large := []int{1, 28, 28}, []int{1, 16, 16}, []int{1, 32, 32}
 	return map[string]network{
-		"lenet":  {lenet(), digit, []int{10}},
+		"lenet":  {arch.LeNet(1, 28, 10, 6), digit, []int{10}},
 		"cnn":    {arch.CNN{}.Net(), digit, []int{10}},
 		"dcgan":  {arch.DCGAN{Latent: 100}.Net(), []int{100}, digit},
 		"unet":   {arch.UNet(1, 1, 16), small, small},
@@ -110,16 +110,6 @@ func step(dev *device.Device, q request) (func(), error) {
 	}
 	var replay device.Replay
 	return func() { replay.Do(dev, once) }, nil
-}
-
-// lenet is that of LeCun et al. (1998) with ReLU and maxima, as score/eval has it.
-func lenet() nn.Layer {
-	pool := func() nn.Layer { return &nn.MaxPool{Window: device.SquareWindow(2, 2, 0)} }
-	return nn.Seq(
-		&nn.Conv2D{In: 1, Out: 6, Window: device.SquareWindow(5, 1, 2)}, nn.ReLU(), pool(),
-		&nn.Conv2D{In: 6, Out: 16, Window: device.SquareWindow(5, 1, 0)}, nn.ReLU(), pool(), nn.Flatten(),
-		&nn.Dense{In: 400, Out: 120}, nn.ReLU(), &nn.Dense{In: 120, Out: 84}, nn.ReLU(), &nn.Dense{In: 84, Out: 10},
-	)
 }
 
 func conv3(in, out int) nn.Layer {

@@ -1,7 +1,6 @@
 package train
 
 import (
-	"cmp"
 	"encoding"
 	"errors"
 	"fmt"
@@ -24,10 +23,29 @@ var (
 	ErrMismatch = errors.New("checkpoint of another run")
 )
 
-// Source is a random generator that can be stored: *rand.PCG, *rand.ChaCha8.
+// Source is a random generator that can be stored: *rand.PCG, *rand.ChaCha8, or a Stream.
 type Source interface {
 	encoding.BinaryMarshaler
 	encoding.BinaryUnmarshaler
+}
+
+// Stream is a Source of a device's numbers.
+type Stream struct{ *device.Stream }
+
+// MarshalBinary returns the stream's seed and position, or the error of its device.
+func (s Stream) MarshalBinary() ([]byte, error) {
+	seed, position, err := s.State()
+	return littleEndian([]uint64{seed, position}, err)
+}
+
+// UnmarshalBinary sets both.
+func (s Stream) UnmarshalBinary(b []byte) error {
+	if len(b) != 16 {
+		return fmt.Errorf("%d bytes: want a stream's 16", len(b))
+	}
+	at := numbers[uint64](b)
+	s.Seek(at[0], at[1])
+	return nil
 }
 
 // Checkpoint lists the parts of a run. Saved, and loaded into the same run in a new process, it goes on as if nothing
@@ -35,13 +53,11 @@ type Source interface {
 //
 //	c := train.Checkpoint{
 //		Params:  map[string][]*nn.Param{"net": net.Params(), "adam": opt.State(), "ema": ema.State()},
-//		Streams: map[string]*device.Stream{"dropout": stream},
-//		Sources: map[string]train.Source{"batches": pcg},
+//		Sources: map[string]train.Source{"batches": pcg, "dropout": train.Stream{stream}},
 //	}
 type Checkpoint struct {
 	Step    int64
 	Params  map[string][]*nn.Param
-	Streams map[string]*device.Stream
 	Sources map[string]Source
 }
 
@@ -91,7 +107,7 @@ func (c *Checkpoint) arrays(do func(name string, p *nn.Param) error) error {
 
 // snapshot copies everything to the host.
 func (c *Checkpoint) snapshot() (*snapshot, error) {
-	s := &snapshot{Step: c.Step, Streams: map[string][2]uint64{}, Sources: map[string][]byte{}}
+	s := &snapshot{Step: c.Step, Sources: map[string][]byte{}}
 	err := c.arrays(func(name string, p *nn.Param) error {
 		data, err := download(p.Value)
 		s.Arrays = append(s.Arrays, safetensors.Array{
@@ -102,10 +118,6 @@ func (c *Checkpoint) snapshot() (*snapshot, error) {
 		})
 		return err
 	})
-	for name, stream := range c.Streams {
-		seed, position, e := stream.State()
-		s.Streams[name], err = [2]uint64{seed, position}, errors.Join(err, e)
-	}
 	for name, source := range c.Sources {
 		b, e := source.MarshalBinary()
 		s.Sources[name], err = b, errors.Join(err, e)
@@ -138,12 +150,7 @@ func (c *Checkpoint) restore(s *snapshot) error {
 
 // failed is the first error of the run's devices.
 func (c *Checkpoint) failed() error {
-	err := c.arrays(func(_ string, p *nn.Param) error { return p.Value.Device().Sync() })
-	for _, stream := range c.Streams {
-		_, _, e := stream.State()
-		err = cmp.Or(err, e)
-	}
-	return err
+	return c.arrays(func(_ string, p *nn.Param) error { return p.Value.Device().Sync() })
 }
 
 // upload sets the arrays on devices.
@@ -152,9 +159,6 @@ func (c *Checkpoint) upload(s *snapshot, stored map[string]safetensors.Array) er
 		upload(p.Value, stored[name].Data)
 		return nil
 	})
-	for name, stream := range c.Streams {
-		stream.Seek(s.Streams[name][0], s.Streams[name][1])
-	}
 	if err := c.failed(); err != nil {
 		return err
 	}
@@ -186,9 +190,6 @@ func (c *Checkpoint) compare(s *snapshot, stored map[string]safetensors.Array) e
 		if !wanted[a.Name] {
 			add("%s is in the file, not here", a.Name)
 		}
-	}
-	if got, want := slices.Sorted(maps.Keys(s.Streams)), slices.Sorted(maps.Keys(c.Streams)); !slices.Equal(got, want) {
-		add("streams %v in the file, %v here", got, want)
 	}
 	if got, want := slices.Sorted(maps.Keys(s.Sources)), slices.Sorted(maps.Keys(c.Sources)); !slices.Equal(got, want) {
 		add("sources %v in the file, %v here", got, want)

@@ -94,11 +94,14 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 		{"wider", func(*run) {}, 9, "adam/m/0.weight is F32[8 3] in the file, F32[9 3] here"},
 		{"without averages", func(r *run) { delete(r.Params, "ema") }, 8, "ema/0.weight is in the file, not here"},
 		{"with more", func(r *run) { r.Params["more"] = r.ema.State() }, 8, "more/0.weight is not in the file"},
-		{"no stream", func(r *run) { r.Streams = nil }, 8, "streams [dropout] in the file, [] here"},
+		{"no stream", func(r *run) { delete(r.Sources, "dropout") }, 8,
+			"sources [batches dropout] in the file, [batches] here"},
+		{"a stream of another kind", func(r *run) { r.Sources["batches"], r.Sources["dropout"] = r.Sources["dropout"], r.pcg },
+			8, `source "`},
 		{"another source", func(r *run) { r.Sources = map[string]train.Source{"x": r.pcg} }, 8,
-			"sources [batches] in the file, [x] here"},
+			"sources [batches dropout] in the file, [x] here"},
 		{"another kind of source", func(r *run) {
-			r.Sources = map[string]train.Source{"batches": rand.NewChaCha8([32]byte{})}
+			r.Sources["batches"] = rand.NewChaCha8([32]byte{})
 		}, 8, `source "batches"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -60,11 +60,3 @@ func (e *EMA) State() []*nn.Param {
 	}
 	return append(slices.Clone(e.averages), e.swapped.param)
 }
-
-// Free frees the averages.
-func (e *EMA) Free() {
-	nn.Free(e.State())
-	if e.decay != nil {
-		e.decay.array.Free()
-	}
-}

@@ -30,11 +30,10 @@ var (
 
 // snapshot is a checkpoint on the host.
 type snapshot struct {
-	Version int                  `json:"version"`
-	Step    int64                `json:"step"`
-	Arrays  []safetensors.Array  `json:"-"`
-	Streams map[string][2]uint64 `json:"streams,omitempty"`
-	Sources map[string][]byte    `json:"sources,omitempty"`
+	Version int                 `json:"version"`
+	Step    int64               `json:"step"`
+	Arrays  []safetensors.Array `json:"-"`
+	Sources map[string][]byte   `json:"sources,omitempty"`
 }
 
 // fileTypes is the format's name of a type of elements.

@@ -76,9 +76,6 @@ func start(params []*nn.Param, moments string, clip float64) *Optimiser {
 // counts.
 func (o *Optimiser) State() []*nn.Param { return o.state }
 
-// Free frees the state.
-func (o *Optimiser) Free() { nn.Free(o.state) }
-
 // zeros adds state of zeros for each parameter.
 func (o *Optimiser) zeros(name string) []*device.Array {
 	var all []*device.Array

@@ -102,8 +102,6 @@ func TestEMA(t *testing.T) {
 	e.Swap()
 	near(t, "network again", floats(t, p.Value), []float64{3, -2}, 0)
 	near(t, "average again", floats(t, e.State()[0].Value), average, 1e-15)
-	e.Free()
-	opt.Free()
 }
 
 // Gradients are shortened to a norm that is that of all parameters together.

@@ -60,8 +60,7 @@ func newRun(dev *device.Device, seed uint64, width int) *run {
 	r.opt.Average(r.ema)
 	r.Checkpoint = train.Checkpoint{
 		Params:  map[string][]*nn.Param{"net": r.net.Params(), "adam": r.opt.State(), "ema": r.ema.State()},
-		Streams: map[string]*device.Stream{"dropout": r.stream},
-		Sources: map[string]train.Source{"batches": r.pcg},
+		Sources: map[string]train.Source{"batches": r.pcg, "dropout": train.Stream{Stream: r.stream}},
 	}
 	return r
 }

@@ -46,7 +46,7 @@ func TestConditionalOnDevice(t *testing.T) {
 	net.Init(dev, device.Float32, rng)
 	defer nn.Free(net.Params())
 	opt := train.Adam{Rate: .001}.For(net.Params())
-	defer opt.Free()
+	defer nn.Free(opt.State())
 	g := must.Get(score.NewGaussian(nil, mat.NewSymDense(2, []float64{1, 0, 0, 1})))
 	const n = 1500 // more than go through the network at once
 	x, y, want := mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil), mat.NewDense(n, 2, nil)
@@ -96,7 +96,7 @@ func sconesSteps(t testing.TB, dev *device.Device, steps int, mark func()) {
 	net.Init(dev, device.Float32, rng)
 	defer nn.Free(net.Params())
 	opt := train.Adam{Rate: .001}.For(net.Params())
-	defer opt.Free()
+	defer nn.Free(opt.State())
 	c := scones.Coupling{
 		Compatibility: scones.Compatibility{Lambda: 1},
 		Psi:           NewNet(net, dev, 256, 1, opt),

@@ -53,8 +53,8 @@ func (t Projection) Run(ctx context.Context, rng *rand.Rand, dev *device.Device,
 			t.Batch, t.Every, t.Rate, scones.ErrParameter)
 	}
 	net.Init(dev, device.Float32, rng)
+	defer dev.Scope().Close()
 	opt := train.Adam{Rate: t.Rate}.For(net.Params())
-	defer opt.Free()
 	r := projecting{t, dev, net, opt}
 	seed := rng.Uint64()
 	of, err := t.of()

@@ -62,14 +62,15 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, d
 	if t.Unscaled {
 		scale = 1
 	}
-	make := func() *Net {
-		net := arch.Critic(d, t.Hidden...)
-		net.Init(dev, device.Float32, rng)
-		return NewNet(net, dev, d, scale, train.Adam{Rate: t.Rate}.For(net.Params()))
+	phi, psi := arch.Critic(d, t.Hidden...), arch.Critic(d, t.Hidden...)
+	phi.Init(dev, device.Float32, rng)
+	psi.Init(dev, device.Float32, rng)
+	defer dev.Scope().Close()
+	adam := train.Adam{Rate: t.Rate}
+	p := Potentials{
+		Phi: NewNet(phi, dev, d, scale, adam.For(phi.Params())),
+		Psi: NewNet(psi, dev, d, scale, adam.For(psi.Params())),
 	}
-	p := Potentials{Phi: make(), Psi: make()}
-	defer p.Phi.opt.Free()
-	defer p.Psi.opt.Free()
 	seed := rng.Uint64()
 	stored := resume.Training{
 		Steps:   t.Steps,
