@@ -4,11 +4,11 @@ import "coupling/lab/device/cpu"
 
 // Gemm is c = alpha·op(a)·op(b) + beta·c. Each element is a sum over k whose order depends on k alone (see cpu.Gemm),
 // so how rows, columns and matrices are dealt out may depend on the number of workers.
-func (e *engine[T]) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool, beta float64) error {
+func (e *engine[T]) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool, beta float64) {
 	out := view[T](c)
 	e.scale(out, T(beta))
 	if len(out) == 0 || a.Len() == 0 {
-		return nil
+		return
 	}
 	p := product3[T]{e: e, alpha: T(alpha), out: out, a: matrices[T](a, transA), b: matrices[T](b, transB), batch: 1}
 	if len(c.Shape) == 3 {
@@ -23,7 +23,6 @@ func (e *engine[T]) Gemm(c tensor, alpha float64, a tensor, transA bool, b tenso
 	} else {
 		p.blocks()
 	}
-	return nil
 }
 
 // scale is x = beta·x, zeros for beta = 0 whatever x holds.

@@ -47,11 +47,10 @@ func (p pooling) each(visit func(o, at, n int)) {
 }
 
 // MaxPool is the largest element of each window and its index in the plane, the first of equals.
-func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) error {
+func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) {
 	p, is := newPooling(w, x, y), view[int32](index)
 	at := p.windows()
 	e.planes(x, y, func(i int, x, y []T) { largestOf(p, at, y, is[i*p.out:(i+1)*p.out], x) })
-	return nil
 }
 
 // largestOf does a plane, given the offsets of each window's elements.
@@ -141,7 +140,7 @@ func rank[T cpu.Float](v T) int64 {
 }
 
 // MaxPoolVJP adds each dy to the element that won.
-func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) error {
+func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) {
 	is := view[int32](index)
 	e.planes(dx, dy, func(i int, d, g []T) {
 		clear(d)
@@ -149,18 +148,16 @@ func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) error {
 			d[is[i*len(g)+o]] += v
 		}
 	})
-	return nil
 }
 
 // AvgPool is the mean of each window, padding counted.
-func (e *engine[T]) AvgPool(y, x tensor, w backend.Window) error {
+func (e *engine[T]) AvgPool(y, x tensor, w backend.Window) {
 	p, part := newPooling(w, x, y), 1/T(w.Kernel[0]*w.Kernel[1])
 	e.planes(x, y, func(_ int, x, y []T) {
 		clear(y)
 		p.each(func(o, at, n int) { gatherAdd(y[o:o+n], x[at:], p.cols.stride) })
 		e.k.Scale(y, part, y)
 	})
-	return nil
 }
 
 // gatherAdd adds every stride-th element of x to y.
@@ -178,12 +175,11 @@ func scatterAdd[T cpu.Float](d, v []T, stride int) {
 }
 
 // AvgPoolVJP spreads each dy evenly.
-func (e *engine[T]) AvgPoolVJP(dx, dy tensor, w backend.Window) error {
+func (e *engine[T]) AvgPoolVJP(dx, dy tensor, w backend.Window) {
 	p, part := newPooling(w, dx, dy), 1/T(w.Kernel[0]*w.Kernel[1])
 	e.planes(dx, dy, func(_ int, d, g []T) {
 		clear(d)
 		p.each(func(o, at, n int) { scatterAdd(d[at:], g[o:o+n], p.cols.stride) })
 		e.k.Scale(d, part, d)
 	})
-	return nil
 }

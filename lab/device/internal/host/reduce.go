@@ -15,15 +15,13 @@ const (
 )
 
 // Reduce reduces the axes where dst has size 1.
-func (e *engine[T]) Reduce(dst, x tensor, f backend.Reduction) error {
+func (e *engine[T]) Reduce(dst, x tensor, f backend.Reduction) {
 	e.reduce(dst, x, reduction[T]{f: f})
-	return nil
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
-func (e *engine[T]) ReduceDot(dst, x, y tensor) error {
+func (e *engine[T]) ReduceDot(dst, x, y tensor) {
 	e.reduce(dst, x, reduction[T]{f: dot, y: view[T](y)})
-	return nil
 }
 
 // A reduction is kept × folded: the loops over the elements of the result, and over what becomes one of them. Its

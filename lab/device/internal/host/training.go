@@ -7,12 +7,10 @@ import (
 )
 
 // CrossEntropy writes losses and gradients of logits.
-func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) error {
+func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) {
 	k := logits.Shape[1]
 	ls, gs, xs, at := view[T](loss), view[T](grad), view[T](logits), view[int32](labels)
-	if err := e.once(func() error { return inRange("labels", at, k) }); err != nil {
-		return err
-	}
+	e.once(func() { e.err = inRange("labels", at, k) })
 	e.each(len(ls), per(16*k), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			x, g := xs[i*k:(i+1)*k], gs[i*k:(i+1)*k]
@@ -24,11 +22,10 @@ func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) error {
 			g[label]--
 		}
 	})
-	return nil
 }
 
 // ClipRows scales rows to norm at most bound.
-func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
+func (e *engine[T]) ClipRows(dst, x tensor, bound float64) {
 	n, d := x.Shape[0], x.Shape[1]
 	to, from := view[T](dst), view[T](x)
 	down := 1 - 0x1p-23 // by more than norm, quotient and products round up
@@ -52,7 +49,6 @@ func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
 			}
 		}
 	})
-	return nil
 }
 
 // rowNorm is norm/unit, the norm of a row: of float64 in twice the precision, also where squares, or the norm itself,
