@@ -55,9 +55,19 @@ type Tensor struct {
 }
 
 // Len is the number of elements.
-func (t Tensor) Len() int {
+func (t Tensor) Len() int { return Product(t.Shape) }
+
+// Rows is the indices lo to hi of the first axis.
+func (t Tensor) Rows(lo, hi int) Tensor {
+	t.Offset += lo * Product(t.Shape[1:])
+	t.Shape = append([]int{hi - lo}, t.Shape[1:]...)
+	return t
+}
+
+// Product is the number of elements of a shape.
+func Product(shape []int) int {
 	n := 1
-	for _, s := range t.Shape {
+	for _, s := range shape {
 		n *= s
 	}
 	return n

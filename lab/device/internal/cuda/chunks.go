@@ -26,18 +26,12 @@ func (g *gpu) pairs(w, x, y, u, h, r, s tensor, lo int, c backend.Cost, inv floa
 		x.Shape[1], costOf(c, inv), int32(what))
 }
 
-// rowsOf is the rows lo to hi of a tensor.
+// rowsOf is the rows lo to hi of a tensor, or of none.
 func rowsOf(t tensor, lo, hi int) tensor {
 	if t.Mem == nil {
 		return t
 	}
-	inner := 1
-	for _, s := range t.Shape[1:] {
-		inner *= s
-	}
-	t.Offset += lo * inner
-	t.Shape = append([]int{hi - lo}, t.Shape[1:]...)
-	return t
+	return t.Rows(lo, hi)
 }
 
 // inRows runs f over chunks of the rows of x and of out, with what pairs makes of them and y in scratch memory. Sums

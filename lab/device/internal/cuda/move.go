@@ -177,15 +177,7 @@ func (g *gpu) Cut(dst, src tensor, axis, at int) { g.part(dst, src, src, dst, ax
 
 // part copies between the small tensor and its place in the big one.
 func (g *gpu) part(dst, src, big, small tensor, axis, at int) {
-	inner, count := 1, 1
-	for i, s := range small.Shape {
-		switch {
-		case i < axis:
-			count *= s
-		case i > axis:
-			inner *= s
-		}
-	}
+	inner, count := backend.Product(small.Shape[axis+1:]), backend.Product(small.Shape[:axis])
 	run, step := inner*small.Shape[axis], inner*big.Shape[axis]
 	sto, sfrom := run, run
 	if count*run == 0 {

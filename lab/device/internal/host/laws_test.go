@@ -39,7 +39,7 @@ func TestLoops(t *testing.T) {
 			}
 		}
 		l := broadcast(shape, shape, small)
-		if l.turns() != product(shape) {
+		if l.turns() != backend.Product(shape) {
 			t.Fatalf("%d turns over %v", l.turns(), shape)
 		}
 		start := rapid.IntRange(0, l.turns()-1).Draw(t, "start")

@@ -27,19 +27,15 @@ func (e *engine[T]) cloud(y tensor, cost backend.Cost) cloud[T] {
 		d:    y.Shape[1],
 		cost: cpu.Cost[T]{Square: T(cost.Square), Abs: T(cost.Abs)},
 	}
-	c.t = transpose(e.crew, e.hold(0, c.m*c.d), c.y, c.m, c.d)
+	c.t = e.transpose(e.hold(0, c.m*c.d), c.y, c.m, c.d)
 	return c
 }
 
 // transpose writes the columns of an n×m matrix as rows of t, and returns it.
-func transpose[T cpu.Float](c *crew, t, x []T, n, m int) []T {
-	c.each(m, per(n), func(lo, hi int) {
-		for i := range n {
-			for k := lo; k < hi; k++ {
-				t[k*n+i] = x[i*m+k]
-			}
-		}
-	})
+func (e *engine[T]) transpose(t, x []T, n, m int) []T {
+	if n > 0 {
+		e.each(m, per(n), func(lo, hi int) { e.k.Transpose(t[lo*n:], n, x[lo:], m, n, hi-lo) })
+	}
 	return t
 }
 

@@ -26,9 +26,26 @@ type pooling struct {
 	out        int // elements of a plane of outputs
 }
 
+// axis is the geometry of rows or columns: sizes, stride, and what each kernel index reads.
+type axis struct {
+	in, out, stride int
+	taps            []tap
+}
+
+// tap is a kernel index: where it reads for output 0, and the outputs lo ≤ o < hi for which it reads inside.
+type tap struct{ from, lo, hi int }
+
 func newPooling(w backend.Window, x, y tensor) pooling {
-	rows, cols := axes(w, x.Shape, y.Shape[2:])
-	return pooling{rows, cols, rows.out * cols.out}
+	axis := func(i int) axis {
+		a := axis{in: x.Shape[2+i], out: y.Shape[2+i], stride: w.Stride[i]}
+		padded := forwardAxis(w, i, a.in, a.out)
+		for j, at := range padded.phases[0].offsets {
+			lo, hi := padded.phases[0].reading(j, padded.zeros, a.in)
+			a.taps = append(a.taps, tap{at - padded.zeros, lo, hi})
+		}
+		return a
+	}
+	return pooling{axis(0), axis(1), y.Shape[2] * y.Shape[3]}
 }
 
 // each calls visit for each run of n elements that one kernel index reads: outputs from o on, and inputs from at on

@@ -67,7 +67,7 @@ func (d *Host) Cut(dst, src tensor, axis, at int) {
 
 // part calls move with runs of big's part from index at of an axis on and of small, which has the part's shape.
 func (d *Host) part(big, small tensor, axis, at int, move func(big, small []byte)) {
-	outer, inner := product(big.Shape[:axis]), product(big.Shape[axis+1:])*big.Type.Size()
+	outer, inner := backend.Product(big.Shape[:axis]), backend.Product(big.Shape[axis+1:])*big.Type.Size()
 	run, pitch := small.Shape[axis]*inner, big.Shape[axis]*inner
 	from, to := memory(big), memory(small)
 	d.each(outer, per(run/big.Type.Size()), func(lo, hi int) {
@@ -121,12 +121,4 @@ func inRange(name string, index []int32, n int) error {
 		}
 	}
 	return nil
-}
-
-func product(shape []int) int {
-	n := 1
-	for _, s := range shape {
-		n *= s
-	}
-	return n
 }
