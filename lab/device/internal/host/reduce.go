@@ -161,11 +161,7 @@ func (r *reduction[T]) rows(out []T) {
 		}
 	})
 	if chunks > 1 {
-		r.e.each(len(out), grain, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				r.put(out, i, r.joined(parts[i*chunks:], 1, chunks))
-			}
-		})
+		r.foldChunks(out, parts, 1, chunks)
 	}
 }
 
@@ -190,15 +186,6 @@ func (r *reduction[T]) put(out []T, i int, p partial) {
 	default:
 		out[i] = T(r.finished(p, i))
 	}
-}
-
-// joined folds partials that are step apart.
-func (r *reduction[T]) joined(parts []partial, step, chunks int) partial {
-	p := parts[0]
-	for c := 1; c < chunks; c++ {
-		p = merge(r.f, p, parts[c*step])
-	}
-	return p
 }
 
 // finished is the result of element i from the partial of all that became it.
