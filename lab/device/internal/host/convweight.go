@@ -295,12 +295,10 @@ func (e *engine[T]) ConvSquares(squares, x, dy tensor, w backend.Window) {
 	c := newCorrelation(e, x, dy, w)
 	c.batch = 1
 	s := c.share(0, c.in)
-	e.eachPad(c.n, 1, func(p *pad[T], lo, hi int) {
-		for i := lo; i < hi; i++ {
-			acc := p.zeros(1, s.size())
-			c.sum(p, acc, s, i)
-			to[i] += T(c.norm(acc, s))
-		}
+	e.itemsPad(c.n, 1, func(p *pad[T], i int) {
+		acc := p.zeros(1, s.size())
+		c.sum(p, acc, s, i)
+		to[i] += T(c.norm(acc, s))
 	})
 }
 

@@ -44,6 +44,15 @@ func (c *crew) each(n, size int, work func(lo, hi int)) {
 	c.share(c.workers(), n, size, func(_, lo, hi int) { work(lo, hi) })
 }
 
+// items is each for work on one item at a time.
+func (c *crew) items(n, size int, work func(i int)) {
+	c.each(n, size, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			work(i)
+		}
+	})
+}
+
 // share is each on up to team goroutines, the caller's among them; work gets the number of its goroutine.
 func (c *crew) share(team, n, size int, work func(worker, lo, hi int)) {
 	size = max(size, 1)

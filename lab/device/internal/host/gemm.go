@@ -85,19 +85,17 @@ func (p product3[T]) blocks() {
 	shares = max(1, (shares+p.batch-1)/p.batch)
 	br, bc := split(p.rows, p.cols, shares)
 	down, across := (p.rows+br-1)/br, (p.cols+bc-1)/bc
-	p.e.eachPad(p.batch*down*across, 1+least/max(1, br*bc*p.depth*4), func(pad *pad[T], lo, hi int) {
-		for i := lo; i < hi; i++ {
-			n, r, c := i/(down*across), i/across%down*br, i%across*bc
-			rows, cols := min(br, p.rows-r), min(bc, p.cols-c)
-			to := cpu.Matrix[T]{
-				Data:      p.out[(n*p.rows+r)*p.cols+c:],
-				Rows:      rows,
-				Cols:      cols,
-				RowStride: p.cols,
-				ColStride: 1,
-			}
-			pad.gemm.Add(to, p.alpha, p.a.at(n, r, rows, 0, p.depth), p.b.at(n, 0, p.depth, c, cols))
+	p.e.itemsPad(p.batch*down*across, 1+least/max(1, br*bc*p.depth*4), func(pad *pad[T], i int) {
+		n, r, c := i/(down*across), i/across%down*br, i%across*bc
+		rows, cols := min(br, p.rows-r), min(bc, p.cols-c)
+		to := cpu.Matrix[T]{
+			Data:      p.out[(n*p.rows+r)*p.cols+c:],
+			Rows:      rows,
+			Cols:      cols,
+			RowStride: p.cols,
+			ColStride: 1,
 		}
+		pad.gemm.Add(to, p.alpha, p.a.at(n, r, rows, 0, p.depth), p.b.at(n, 0, p.depth, c, cols))
 	})
 }
 

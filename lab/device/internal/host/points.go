@@ -94,10 +94,8 @@ func (e *engine[T]) PointLSE(out, x, y, h tensor, cost backend.Cost, inv float64
 		})
 		return
 	}
-	e.each(len(to), per(l.m*(l.d+4)), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			to[i] = e.k.PointRowLSE(hs, xs[i*l.d:(i+1)*l.d], l.t, l.cost, T(inv))
-		}
+	e.items(len(to), per(l.m*(l.d+4)), func(i int) {
+		to[i] = e.k.PointRowLSE(hs, xs[i*l.d:(i+1)*l.d], l.t, l.cost, T(inv))
 	})
 }
 

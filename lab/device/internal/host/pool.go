@@ -13,10 +13,8 @@ import (
 func (e *engine[T]) planes(x, y tensor, work func(i int, x, y []T)) {
 	n, xs, ys := x.Shape[0]*x.Shape[1], view[T](x), view[T](y)
 	in, out := len(xs)/max(n, 1), len(ys)/max(n, 1)
-	e.each(n, per(max(in, out)), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			work(i, xs[i*in:(i+1)*in], ys[i*out:(i+1)*out])
-		}
+	e.items(n, per(max(in, out)), func(i int) {
+		work(i, xs[i*in:(i+1)*in], ys[i*out:(i+1)*out])
 	})
 }
 

@@ -60,10 +60,8 @@ func (e *engine[T]) reduce(dst, x tensor, r reduction[T]) {
 	r.count = r.folded.turns()
 	out := view[T](dst)
 	if x.Len() == 0 {
-		e.each(len(out), grain, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				r.put(out, i, r.empty())
-			}
+		e.items(len(out), grain, func(i int) {
+			r.put(out, i, r.empty())
 		})
 		return
 	}

@@ -11,16 +11,14 @@ func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) {
 	k := logits.Shape[1]
 	ls, gs, xs, at := view[T](loss), view[T](grad), view[T](logits), view[int32](labels)
 	e.once(func() { e.err = inRange("labels", at, k) })
-	e.each(len(ls), per(16*k), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			x, g := xs[i*k:(i+1)*k], gs[i*k:(i+1)*k]
-			label := int(at[i])
-			own, top := x[label], largest(x) // before g, which may be x
-			total := e.k.ExpAt(g, x, top)
-			ls[i] = T(math.Log(float64(total)) + (float64(top) - float64(own)))
-			e.k.Scale(g, 1/total, g)
-			g[label]--
-		}
+	e.items(len(ls), per(16*k), func(i int) {
+		x, g := xs[i*k:(i+1)*k], gs[i*k:(i+1)*k]
+		label := int(at[i])
+		own, top := x[label], largest(x) // before g, which may be x
+		total := e.k.ExpAt(g, x, top)
+		ls[i] = T(math.Log(float64(total)) + (float64(top) - float64(own)))
+		e.k.Scale(g, 1/total, g)
+		g[label]--
 	})
 }
 
@@ -32,21 +30,19 @@ func (e *engine[T]) ClipRows(dst, x tensor, bound float64) {
 	if is64[T]() {
 		down = 1 - 0x1p-50
 	}
-	e.each(n, per(d), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
-			norm, unit := e.rowNorm(row)
-			if norm/unit <= bound {
-				copy(out, row)
-				continue
-			}
-			factor, last := bound/norm*down, unit
-			if !(unit < 1 && factor <= 1) { // else factor·unit may be denormal
-				factor, last = factor*unit, 1
-			}
-			for j, v := range row {
-				out[j] = T(float64(v) * factor * last)
-			}
+	e.items(n, per(d), func(i int) {
+		row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
+		norm, unit := e.rowNorm(row)
+		if norm/unit <= bound {
+			copy(out, row)
+			return
+		}
+		factor, last := bound/norm*down, unit
+		if !(unit < 1 && factor <= 1) { // else factor·unit may be denormal
+			factor, last = factor*unit, 1
+		}
+		for j, v := range row {
+			out[j] = T(float64(v) * factor * last)
 		}
 	})
 }

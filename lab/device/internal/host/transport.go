@@ -12,11 +12,9 @@ import (
 func (e *engine[T]) LSERows(out, c, h tensor, inv float64) {
 	to, cs, hs := view[T](out), view[T](c), view[T](h)
 	n, m := c.Shape[len(c.Shape)-2], c.Shape[len(c.Shape)-1]
-	e.each(len(to), per(4*m), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			b := i / n
-			to[i] = e.k.RowLSE(hs[b*m:(b+1)*m], cs[i*m:(i+1)*m], T(inv))
-		}
+	e.items(len(to), per(4*m), func(i int) {
+		b := i / n
+		to[i] = e.k.RowLSE(hs[b*m:(b+1)*m], cs[i*m:(i+1)*m], T(inv))
 	})
 }
 
@@ -34,22 +32,18 @@ func (e *engine[T]) LSECols(out, c, g tensor, inv float64) {
 	const rows = 256 // of a chunk; float32 sums do not get longer
 	bands, chunks := (m+band-1)/band, max(1, (n+rows-1)/rows)
 	sums := e.hold(0, 2*chunks*len(to)) // by batch and chunk: maxima, then sums, of m columns each
-	e.each(len(to)/m*chunks*bands, per(min(n, rows)*min(m, band)), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			group, from := i/bands, i%bands*band
-			b, first, w := group/chunks, group%chunks*rows, min(band, m-from)
-			top, sum := sums[2*group*m+from:][:w], sums[(2*group+1)*m+from:][:w]
-			e.k.ColStart(top, sum)
-			for r := first; r < min(first+rows, n); r++ {
-				e.k.ColAdd(top, sum, cs[(b*n+r)*m+from:][:w], gs[b*n+r], T(inv))
-			}
+	e.items(len(to)/m*chunks*bands, per(min(n, rows)*min(m, band)), func(i int) {
+		group, from := i/bands, i%bands*band
+		b, first, w := group/chunks, group%chunks*rows, min(band, m-from)
+		top, sum := sums[2*group*m+from:][:w], sums[(2*group+1)*m+from:][:w]
+		e.k.ColStart(top, sum)
+		for r := first; r < min(first+rows, n); r++ {
+			e.k.ColAdd(top, sum, cs[(b*n+r)*m+from:][:w], gs[b*n+r], T(inv))
 		}
 	})
-	e.each(len(to), per(8*chunks), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			at := i/m*chunks*2*m + i%m
-			to[i] = T(mergeColumn(sums[at:], m, chunks))
-		}
+	e.items(len(to), per(8*chunks), func(i int) {
+		at := i/m*chunks*2*m + i%m
+		to[i] = T(mergeColumn(sums[at:], m, chunks))
 	})
 }
 
