@@ -12,9 +12,11 @@ import (
 func (e *engine[T]) LSERows(out, c, h tensor, inv float64) {
 	to, cs, hs := view[T](out), view[T](c), view[T](h)
 	n, m := c.Shape[len(c.Shape)-2], c.Shape[len(c.Shape)-1]
-	e.items(len(to), per(4*m), func(i int) {
-		b := i / n
-		to[i] = e.k.RowLSE(hs[b*m:(b+1)*m], cs[i*m:(i+1)*m], T(inv))
+	e.each(len(to), per(4*m), func(lo, hi int) { // no call for each of many short rows
+		for i := lo; i < hi; i++ {
+			b := i / n
+			to[i] = e.k.RowLSE(hs[b*m:(b+1)*m], cs[i*m:(i+1)*m], T(inv))
+		}
 	})
 }
 
