@@ -270,7 +270,9 @@ func (a *Array) Reshape(shape ...int) *Array {
 	if known != a.Len() || slices.ContainsFunc(shape, func(s int) bool { return s < 0 }) {
 		panic(fmt.Sprintf("device: Reshape: %v does not become %v", a.t.Shape, shape))
 	}
-	return a.view(backend.Tensor{Offset: a.t.Offset, Type: a.t.Type, Shape: shape})
+	t := a.t
+	t.Shape = shape
+	return a.view(t)
 }
 
 // Rows returns a view of the indices lo to hi of the first axis.
@@ -279,23 +281,10 @@ func (a *Array) Rows(lo, hi int) *Array {
 	if len(a.t.Shape) == 0 || lo < 0 || hi < lo || hi > a.t.Shape[0] {
 		panic(fmt.Sprintf("device: Rows: %d to %d of shape %v", lo, hi, a.t.Shape))
 	}
-	shape := slices.Clone(a.t.Shape)
-	shape[0] = hi - lo
-	inner := 1
-	for _, s := range shape[1:] {
-		inner *= s
-	}
-	return a.view(backend.Tensor{Offset: a.t.Offset + lo*inner, Type: a.t.Type, Shape: shape})
+	return a.view(a.t.Rows(lo, hi))
 }
 
-func (a *Array) view(t backend.Tensor) *Array {
-	owner := a
-	if a.owner != nil {
-		owner = a.owner
-	}
-	t.Mem = owner.t.Mem
-	return &Array{d: a.d, t: t, owner: owner}
-}
+func (a *Array) view(t backend.Tensor) *Array { return &Array{d: a.d, t: t, owner: a.Owner()} }
 
 // Clone returns a new array with the same elements.
 func (a *Array) Clone() *Array {

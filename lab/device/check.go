@@ -140,4 +140,12 @@ func (c args) spread(big *Array, small ...*Array) args {
 
 // do runs the operation unless the device has failed. It does so even if there is nothing to write,
 // since step counters advance and indices are checked.
-func (c args) do(f func() error) { c.first.d.do(c.op, f) }
+func (c args) do(f func()) {
+	d := c.first.d
+	d.do(c.op, func() (err error) {
+		d.b.Begin()
+		defer func() { err = d.b.End() }()
+		f()
+		return nil
+	})
+}

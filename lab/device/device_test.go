@@ -66,21 +66,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestInstructionSetsAgree compares instruction sets with one another.
-func TestInstructionSetsAgree(t *testing.T) {
-	sets := instructionSets()
-	if testing.Short() || len(sets) < 2 {
-		t.Skip("needs two instruction sets, and is not for -short")
-	}
-	a, b := opener(device.CPU{ISA: sets[0]})(t), opener(device.CPU{ISA: sets[len(sets)-1]})(t)
-	devicetest.Compare(t, a, b)
-	for _, d := range []*device.Device{a, b} {
-		must.Do(d.Close())
-	}
-}
-
-// TestOnDevice holds the device that COUPLING_DEVICE names to the references, and compares it with the CPU. A GPU is
-// held to them with our own products too, which nothing runs where cuBLAS is found.
+// TestOnDevice holds the device that COUPLING_DEVICE names to the references. A GPU is held to them with our own
+// products too, which nothing runs where cuBLAS is found.
 func TestOnDevice(t *testing.T) {
 	name := os.Getenv("COUPLING_DEVICE")
 	if name == "" {
@@ -104,13 +91,6 @@ func TestOnDevice(t *testing.T) {
 			})
 		})
 	}
-	t.Run("Like the CPU", func(t *testing.T) {
-		a, b := open(t), opener(device.CPU{})(t)
-		devicetest.Compare(t, a, b)
-		for _, d := range []*device.Device{a, b} {
-			must.Do(d.Close())
-		}
-	})
 }
 
 // ordinal is which GPU a name means.

@@ -35,7 +35,7 @@ type Binary = backend.Binary
 
 // Fill sets every element.
 func Fill(dst *Array, value float64) {
-	check("Fill", dst).do(func() error { return dst.ops().Fill(dst.t, value) })
+	check("Fill", dst).do(func() { dst.ops().Fill(dst.t, value) })
 }
 
 // Map is dst = f(x) with parameter p; dst may be x. NaN passes through every function but Step, where it may become 0.
@@ -44,7 +44,7 @@ func Map(dst, x *Array, f Unary, p float64) {
 	if f >= backend.NumUnary {
 		c.fail("f = %d: no such function", f)
 	}
-	c.do(func() error { return dst.ops().Map(dst.t, x.t, f, p) })
+	c.do(func() { dst.ops().Map(dst.t, x.t, f, p) })
 }
 
 // MapVJP is dx = f'(x)·dy, where y = f(x); dx may be an argument. At a kink the derivative is the one from the left.
@@ -53,7 +53,7 @@ func MapVJP(dx, x, y, dy *Array, f Unary, p float64) {
 	if f >= backend.NumUnary {
 		c.fail("f = %d: no such function", f)
 	}
-	c.do(func() error { return dx.ops().MapVJP(dx.t, x.t, y.t, dy.t, f, p) })
+	c.do(func() { dx.ops().MapVJP(dx.t, x.t, y.t, dy.t, f, p) })
 }
 
 // Add is dst = a + b. Like the others of its kind it broadcasts: a and b have dst's rank, each size dst's or 1. dst may
@@ -77,13 +77,13 @@ func Min(dst, a, b *Array) { combine("Min", dst, a, b, backend.Min) }
 
 func combine(op string, dst, a, b *Array, f Binary) {
 	check(op, dst).float(a, b).spread(dst, a, b).over(a, b).
-		do(func() error { return dst.ops().Combine(dst.t, a.t, b.t, f) })
+		do(func() { dst.ops().Combine(dst.t, a.t, b.t, f) })
 }
 
 // Axpby is dst = alpha·x + beta·y; dst may be x or y. With beta = 0 the contents of y do not matter.
 func Axpby(dst *Array, alpha float64, x *Array, beta float64, y *Array) {
 	check("Axpby", dst).float(x, y).like(x, y).over(x, y).
-		do(func() error { return dst.ops().Axpby(dst.t, alpha, x.t, beta, y.t) })
+		do(func() { dst.ops().Axpby(dst.t, alpha, x.t, beta, y.t) })
 }
 
 // Scale is dst = alpha·x.

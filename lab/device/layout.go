@@ -10,17 +10,17 @@ func Convert(dst, x *Array) {
 	if dst.t.Type != x.t.Type && (dst.t.Type == Int32 || x.t.Type == Int32) {
 		c.fail("%v does not become %v", x.t.Type, dst.t.Type)
 	}
-	c.do(func() error { return dst.d.b.Convert(dst.t, x.t) })
+	c.do(func() { dst.d.b.Convert(dst.t, x.t) })
 }
 
 // Paste copies x into dst at indices from at of an axis on. With Cut it concatenates and splits.
 func Paste(dst, x *Array, axis, at int) {
-	check("Paste", dst).reads(x).part(dst, x, axis, at).do(func() error { return dst.d.b.Paste(dst.t, x.t, axis, at) })
+	check("Paste", dst).reads(x).part(dst, x, axis, at).do(func() { dst.d.b.Paste(dst.t, x.t, axis, at) })
 }
 
 // Cut copies the part of x from index at of an axis on that has dst's shape.
 func Cut(dst, x *Array, axis, at int) {
-	check("Cut", dst).reads(x).part(x, dst, axis, at).do(func() error { return dst.d.b.Cut(dst.t, x.t, axis, at) })
+	check("Cut", dst).reads(x).part(x, dst, axis, at).do(func() { dst.d.b.Cut(dst.t, x.t, axis, at) })
 }
 
 func (c args) part(big, small *Array, axis, at int) args {
@@ -38,13 +38,13 @@ func (c args) part(big, small *Array, axis, at int) args {
 // Gather copies rows: dst_i = table_{index_i}, table R×D, index N, dst N×D. An index out of range is ErrIndex.
 func Gather(dst, table, index *Array) {
 	check("Gather", dst).float(table).ints(index).apart(table).rows(table, dst, index).
-		do(func() error { return dst.d.b.Gather(dst.t, table.t, index.t) })
+		do(func() { dst.d.b.Gather(dst.t, table.t, index.t) })
 }
 
 // Scatter adds rows in the order of i: table_{index_i} += x_i.
 func Scatter(table, x, index *Array) {
 	check("Scatter", table).float(x).ints(index).apart(x).rows(table, x, index).
-		do(func() error { return table.d.b.Scatter(table.t, x.t, index.t) })
+		do(func() { table.d.b.Scatter(table.t, x.t, index.t) })
 }
 
 func (c args) rows(table, x, index *Array) args {

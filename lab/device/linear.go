@@ -27,7 +27,7 @@ func Gemm(c *Array, alpha float64, a, b Factor, beta float64) {
 		sc[r-1] != sb[r-1] || sa[r-1] != sb[r-2] {
 		k.fail("shapes %v = %v·%v do not fit", sc, sa, sb)
 	}
-	k.do(func() error { return c.ops().Gemm(c.t, alpha, a.Array.t, a.Transpose, b.Array.t, b.Transpose, beta) })
+	k.do(func() { c.ops().Gemm(c.t, alpha, a.Array.t, a.Transpose, b.Array.t, b.Transpose, beta) })
 }
 
 // shape is the shape of op(a).

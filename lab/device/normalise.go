@@ -43,7 +43,7 @@ func (c args) optional(big, a *Array) (t backend.Tensor) {
 func (a Affine) Apply(y, x *Array) {
 	c := check("Affine.Apply", y).float(x).like(x).over(x).apart(a.Scale, a.Center, a.Shift)
 	by := a.tensors(c, y)
-	c.do(func() error { return y.ops().Affine(y.t, x.t, by) })
+	c.do(func() { y.ops().Affine(y.t, x.t, by) })
 }
 
 // VJP is the derivative of y = Apply(x) in one pass: with z the argument of f,
@@ -64,7 +64,7 @@ func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 	if along != nil {
 		c.into(along).apart(x, y, dy, a.Scale, a.Center, a.Shift)
 	}
-	c.do(func() error { return dz.ops().AffineVJP(dz.t, sum.t, t, x.t, y.t, dy.t, by) })
+	c.do(func() { dz.ops().AffineVJP(dz.t, sum.t, t, x.t, y.t, dy.t, by) })
 }
 
 // Moments writes mean, variance and rstd = 1/√(variance + eps) of x over the axes where they have
@@ -76,7 +76,7 @@ func (a Affine) VJP(dz, sum, along, x, y, dy *Array) {
 func Moments(mean, variance, rstd, x *Array, eps float64, lost int) {
 	check("Moments", mean).float(variance, rstd, x).like(variance, rstd).spread(x, mean).apart(variance, rstd, x).
 		into(variance).apart(rstd, x).into(rstd).apart(x).
-		do(func() error { return mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })
+		do(func() { mean.ops().Moments(mean.t, variance.t, rstd.t, x.t, eps, lost) })
 }
 
 // Normalised are the arguments of the derivative through the moments of x: mean and rstd from
@@ -107,5 +107,5 @@ func (n Normalised) VJP(dx, dz, x *Array, lost int) {
 		Along: n.Along.t,
 		More:  c.optional(dx, n.More),
 	}
-	c.do(func() error { return dx.ops().MomentsVJP(dx.t, dz.t, x.t, m, lost) })
+	c.do(func() { dx.ops().MomentsVJP(dx.t, dz.t, x.t, m, lost) })
 }

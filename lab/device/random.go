@@ -30,12 +30,12 @@ func (s *Stream) Seek(seed, position uint64) {
 // Uniform fills dst with numbers uniform between lo and hi, 24 bits each, and moves the stream on. Rounding may
 // reach lo or hi, but not 0 or 1 where those are lo and hi.
 func (s *Stream) Uniform(dst *Array, lo, hi float64) {
-	check("Uniform", dst).float().ints(s.state).do(func() error { return dst.ops().Uniform(dst.t, s.state.t, lo, hi) })
+	check("Uniform", dst).float().ints(s.state).do(func() { dst.ops().Uniform(dst.t, s.state.t, lo, hi) })
 }
 
 // Normal fills dst with Gaussian numbers and moves the stream on. The largest |z| is 5.9, the resolution that of
 // float32: for experiments, not for releasing private data (see dp/noise).
 func (s *Stream) Normal(dst *Array, mean, sigma float64) {
 	check("Normal", dst).float().ints(s.state).
-		do(func() error { return dst.ops().Normal(dst.t, s.state.t, mean, sigma) })
+		do(func() { dst.ops().Normal(dst.t, s.state.t, mean, sigma) })
 }

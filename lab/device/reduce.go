@@ -22,7 +22,7 @@ func Reduce(dst, x *Array, f Reduction) {
 	if f >= backend.NumReduction {
 		c.fail("f = %d: no such reduction", f)
 	}
-	c.do(func() error { return dst.ops().Reduce(dst.t, x.t, f) })
+	c.do(func() { dst.ops().Reduce(dst.t, x.t, f) })
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
@@ -31,5 +31,5 @@ func ReduceDot(dst, x, y *Array) {
 	if !equal(x, y) {
 		c.fail("shapes %v and %v: must be equal", x.t.Shape, y.t.Shape)
 	}
-	c.do(func() error { return dst.ops().ReduceDot(dst.t, x.t, y.t) })
+	c.do(func() { dst.ops().ReduceDot(dst.t, x.t, y.t) })
 }

@@ -18,7 +18,7 @@ func CrossEntropy(loss, grad, logits, labels *Array) {
 	n, k := logits.t.Shape[0], logits.t.Shape[1]
 	c.apart(grad, logits).into(grad).over(logits)
 	c.shape("loss", loss, n).shape("grad", grad, n, k).shape("labels", labels, n)
-	c.do(func() error { return loss.ops().CrossEntropy(loss.t, grad.t, logits.t, labels.t) })
+	c.do(func() { loss.ops().CrossEntropy(loss.t, grad.t, logits.t, labels.t) })
 }
 
 // ClipRows scales each row of x, N×D, to Euclidean norm at most bound, rounding down: the norm of a row of dst,
@@ -29,7 +29,7 @@ func ClipRows(dst, x *Array, bound float64) {
 	if !(bound > 0) {
 		c.fail("bound = %v: must be > 0", bound)
 	}
-	c.do(func() error { return dst.ops().ClipRows(dst.t, x.t, bound) })
+	c.do(func() { dst.ops().ClipRows(dst.t, x.t, bound) })
 }
 
 // Update is the parameters of a network that a step moves together: each W[i] with its gradient G[i], its moments M[i]
@@ -48,13 +48,13 @@ type Update struct {
 // arrays, three with clipping.
 func StepAdam(u Update, t *Array, a Adam) {
 	c := u.check("StepAdam", u.V).ints(t).shape("t", t, 1)
-	c.do(func() error { return u.Factor.ops().Adam(u.tensors(), t.t, a) })
+	c.do(func() { u.Factor.ops().Adam(u.tensors(), t.t, a) })
 }
 
 // StepSGD makes one step of gradient descent with momentum M. V is nil.
 func StepSGD(u Update, s SGD) {
 	c := u.check("StepSGD", u.M)
-	c.do(func() error { return u.Factor.ops().SGD(u.tensors(), s) })
+	c.do(func() { u.Factor.ops().SGD(u.tensors(), s) })
 }
 
 // check looks at all arrays; second is V where there must be one.

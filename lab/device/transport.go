@@ -16,13 +16,13 @@ type Cost = backend.Cost
 // out B×n it solves B problems at once. A row of −Inf gives −Inf.
 func LSERows(out, c, h *Array, inv float64) {
 	check("LSERows", out).reads(c, h).problems(out, c, "h", h, 0).
-		do(func() error { return out.ops().LSERows(out.t, c.t, h.t, inv) })
+		do(func() { out.ops().LSERows(out.t, c.t, h.t, inv) })
 }
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv), the other half; batched like LSERows.
 func LSECols(out, c, g *Array, inv float64) {
 	check("LSECols", out).reads(c, g).problems(out, c, "g", g, 1).
-		do(func() error { return out.ops().LSECols(out.t, c.t, g.t, inv) })
+		do(func() { out.ops().LSECols(out.t, c.t, g.t, inv) })
 }
 
 // problems demands costs n×m, or B×n×m of B problems, a result for each index of axis to, 0 or 1, and a potential, of
@@ -46,33 +46,33 @@ func (c args) held(out, costs, u, h, v *Array, from int) args {
 // PlanRows is out_i = Σ_j P_ij v_j with c held, v m×k, out n×k.
 func PlanRows(out, c, u, h, v *Array, inv float64) {
 	check("PlanRows", out).reads(c, u, h, v).held(out, c, u, h, v, 1).
-		do(func() error { return out.ops().PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
+		do(func() { out.ops().PlanRows(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // PlanCols is out_j = Σ_i P_ij v_i with c held, v n×k, out m×k.
 func PlanCols(out, c, u, h, v *Array, inv float64) {
 	check("PlanCols", out).reads(c, u, h, v).held(out, c, u, h, v, 0).
-		do(func() error { return out.ops().PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
+		do(func() { out.ops().PlanCols(out.t, c.t, u.t, h.t, v.t, inv) })
 }
 
 // Costs writes the n×m costs between points x, n×d, and y, m×d.
 func Costs(c, x, y *Array, cost Cost) {
 	check("Costs", c).reads(x, y).points(x, y).shape("c", c, x.t.Shape[0], y.t.Shape[0]).
-		do(func() error { return c.ops().Costs(c.t, x.t, y.t, cost) })
+		do(func() { c.ops().Costs(c.t, x.t, y.t, cost) })
 }
 
 // PointLSE is LSERows with costs computed from points and never held: n·m exponentials, memory n +
 // m.
 func PointLSE(out, x, y, h *Array, cost Cost, inv float64) {
 	check("PointLSE", out).reads(x, y, h).points(x, y).shape("out", out, x.t.Shape[0]).shape("h", h, y.t.Shape[0]).
-		do(func() error { return out.ops().PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
+		do(func() { out.ops().PointLSE(out.t, x.t, y.t, h.t, cost, inv) })
 }
 
 // PointApply is out_i = Σ_j P_ij v_j with v m×k: the mass of a row with v = 1, its barycentre with v = y.
 func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
 	check("PointApply", out).reads(x, y, u, h, v).
 		points(x, y).plan(x, y, u, h).shape("v", v, y.t.Shape[0], -1).shape("out", out, x.t.Shape[0], v.t.Shape[1]).
-		do(func() error { return out.ops().PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
+		do(func() { out.ops().PointApply(out.t, x.t, y.t, u.t, h.t, v.t, cost, inv) })
 }
 
 // PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c(x_i, y_j)/∂x_i, or with linear set
@@ -80,13 +80,13 @@ func PointApply(out, x, y, u, h, v *Array, cost Cost, inv float64) {
 // |x−y|₁ at 0 is 0.
 func PointGrad(grad, x, y, u, h, r, s *Array, cost Cost, inv float64, linear bool) {
 	check("PointGrad", grad).reads(x, y, u, h, r, s).like(x).points(x, y).plan(x, y, u, h).plan(x, y, r, s).
-		do(func() error { return grad.ops().PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
+		do(func() { grad.ops().PointGrad(grad.t, x.t, y.t, u.t, h.t, r.t, s.t, cost, inv, linear) })
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
 func PointCost(out, x, y, u, h *Array, cost Cost, inv float64) {
 	check("PointCost", out).reads(x, y, u, h).points(x, y).plan(x, y, u, h).shape("out", out, x.t.Shape[0]).
-		do(func() error { return out.ops().PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
+		do(func() { out.ops().PointCost(out.t, x.t, y.t, u.t, h.t, cost, inv) })
 }
 
 func (c args) points(x, y *Array) args {

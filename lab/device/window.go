@@ -54,27 +54,27 @@ func (w Window) full() backend.Window {
 // x being 0 outside. y is N×Out×OH×OW. Cost: 2·N·OH·OW·Out·In·kh·kw.
 func Conv(y, x, weight *Array, w Window) {
 	check("Conv", y).reads(x, weight).conv(y, x, weight, w).
-		do(func() error { return y.ops().Conv(y.t, x.t, weight.t, w.full()) })
+		do(func() { y.ops().Conv(y.t, x.t, weight.t, w.full()) })
 }
 
 // ConvInput is dx = Wᵀ dy, the transpose of Conv in x, which is the transposed convolution from Out to In. dx is
 // overwritten.
 func ConvInput(dx, dy, weight *Array, w Window) {
 	check("ConvInput", dx).reads(dy, weight).conv(dy, dx, weight, w).
-		do(func() error { return dx.ops().ConvInput(dx.t, dy.t, weight.t, w.full()) })
+		do(func() { dx.ops().ConvInput(dx.t, dy.t, weight.t, w.full()) })
 }
 
 // ConvWeight is dw += Σ_n dy_n ⋆ x_n, the transpose of Conv in the weight.
 func ConvWeight(dw, x, dy *Array, w Window) {
 	check("ConvWeight", dw).reads(x, dy).conv(dy, x, dw, w).
-		do(func() error { return dw.ops().ConvWeight(dw.t, x.t, dy.t, w.full()) })
+		do(func() { dw.ops().ConvWeight(dw.t, x.t, dy.t, w.full()) })
 }
 
 // ConvSquares is squares_n += |dy_n ⋆ x_n|², the squared norm of each example's part of ConvWeight. squares is N.
 func ConvSquares(squares, x, dy *Array, w Window) {
 	check("ConvSquares", squares).reads(x, dy).shape("squares", squares, x.t.Shape[0]).
 		shape("x", x, -1, -1, -1, -1).shape("dy", dy, -1, -1, -1, -1).slides(dy, x, w).
-		do(func() error { return squares.ops().ConvSquares(squares.t, x.t, dy.t, w.full()) })
+		do(func() { squares.ops().ConvSquares(squares.t, x.t, dy.t, w.full()) })
 }
 
 // conv checks the shapes of a convolution of x to y.
@@ -94,24 +94,24 @@ func (c args) slides(y, x *Array, w Window) args {
 // first does. Windows wholly in the padding are refused.
 func MaxPool(y, index, x *Array, w Window) {
 	check("MaxPool", y).reads(x).ints(index).like(index).pool(y, x, w).inside(y, x, w.full()).
-		do(func() error { return y.ops().MaxPool(y.t, index.t, x.t, w.full()) })
+		do(func() { y.ops().MaxPool(y.t, index.t, x.t, w.full()) })
 }
 
 // MaxPoolVJP adds each dy to the element that won. dx is overwritten.
 func MaxPoolVJP(dx, dy, index *Array, w Window) {
 	check("MaxPoolVJP", dx).reads(dy).ints(index).pool(dy, dx, w).
-		do(func() error { return dx.ops().MaxPoolVJP(dx.t, dy.t, index.t, w.full()) })
+		do(func() { dx.ops().MaxPoolVJP(dx.t, dy.t, index.t, w.full()) })
 }
 
 // AvgPool is the mean of each window, padding counted as zeros.
 func AvgPool(y, x *Array, w Window) {
-	check("AvgPool", y).reads(x).pool(y, x, w).do(func() error { return y.ops().AvgPool(y.t, x.t, w.full()) })
+	check("AvgPool", y).reads(x).pool(y, x, w).do(func() { y.ops().AvgPool(y.t, x.t, w.full()) })
 }
 
 // AvgPoolVJP spreads each dy evenly. dx is overwritten.
 func AvgPoolVJP(dx, dy *Array, w Window) {
 	check("AvgPoolVJP", dx).reads(dy).pool(dy, dx, w).
-		do(func() error { return dx.ops().AvgPoolVJP(dx.t, dy.t, w.full()) })
+		do(func() { dx.ops().AvgPoolVJP(dx.t, dy.t, w.full()) })
 }
 
 func (c args) pool(y, x *Array, w Window) args {
@@ -151,24 +151,24 @@ func (c args) inside(y, x *Array, f backend.Window) args {
 
 // Nearest resamples x, N×C×H×W, to the size of y: y[oy, ox] = x[⌊oy·H/OH⌋, ⌊ox·W/OW⌋].
 func Nearest(y, x *Array) {
-	check("Nearest", y).reads(x).planes(y, x).do(func() error { return y.ops().Nearest(y.t, x.t) })
+	check("Nearest", y).reads(x).planes(y, x).do(func() { y.ops().Nearest(y.t, x.t) })
 }
 
 // NearestVJP is the transpose of Nearest. dx is overwritten.
 func NearestVJP(dx, dy *Array) {
-	check("NearestVJP", dx).reads(dy).planes(dy, dx).do(func() error { return dx.ops().NearestVJP(dx.t, dy.t) })
+	check("NearestVJP", dx).reads(dy).planes(dy, dx).do(func() { dx.ops().NearestVJP(dx.t, dy.t) })
 }
 
 // Bilinear resamples with linear interpolation; align puts corners on corners, else pixels are areas (half-pixel
 // centres, clamped at the border).
 func Bilinear(y, x *Array, align bool) {
-	check("Bilinear", y).reads(x).planes(y, x).do(func() error { return y.ops().Bilinear(y.t, x.t, align) })
+	check("Bilinear", y).reads(x).planes(y, x).do(func() { y.ops().Bilinear(y.t, x.t, align) })
 }
 
 // BilinearVJP is the transpose of Bilinear. dx is overwritten.
 func BilinearVJP(dx, dy *Array, align bool) {
 	check("BilinearVJP", dx).reads(dy).planes(dy, dx).
-		do(func() error { return dx.ops().BilinearVJP(dx.t, dy.t, align) })
+		do(func() { dx.ops().BilinearVJP(dx.t, dy.t, align) })
 }
 
 func (c args) planes(y, x *Array) args {

@@ -132,8 +132,8 @@ TEXT ·asmDenseLogits(SB), NOSPLIT, $0-56
 	JMP  ·denseLogits32AVX512(SB)
 	JMP  ·denseLogits32AVX2(SB)
 
-// func asmSquareExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
-TEXT ·asmSquareExp(SB), NOSPLIT, $0-96
+// func asmPointExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
+TEXT ·asmPointExp(SB), NOSPLIT, $0-96
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·squareExp64AVX512(SB)
@@ -143,10 +143,34 @@ TEXT ·asmSquareExp(SB), NOSPLIT, $0-96
 	CMPB f+0(FP), $2
 	JNE  2(PC)
 	JMP  ·squareExp32AVX512(SB)
+	CMPB f+0(FP), $1
+	JNE  2(PC)
 	JMP  ·squareExp32AVX2(SB)
+	CMPB f+0(FP), $12
+	JNE  2(PC)
+	JMP  ·manhattanExp64AVX512(SB)
+	CMPB f+0(FP), $11
+	JNE  2(PC)
+	JMP  ·manhattanExp64AVX2(SB)
+	CMPB f+0(FP), $10
+	JNE  2(PC)
+	JMP  ·manhattanExp32AVX512(SB)
+	CMPB f+0(FP), $9
+	JNE  2(PC)
+	JMP  ·manhattanExp32AVX2(SB)
+	CMPB f+0(FP), $20
+	JNE  2(PC)
+	JMP  ·mixedExp64AVX512(SB)
+	CMPB f+0(FP), $19
+	JNE  2(PC)
+	JMP  ·mixedExp64AVX2(SB)
+	CMPB f+0(FP), $18
+	JNE  2(PC)
+	JMP  ·mixedExp32AVX512(SB)
+	JMP  ·mixedExp32AVX2(SB)
 
-// func asmSquareLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
-TEXT ·asmSquareLSE(SB), NOSPLIT, $0-96
+// func asmPointLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
+TEXT ·asmPointLSE(SB), NOSPLIT, $0-96
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·squareLSE64AVX512(SB)
@@ -156,10 +180,34 @@ TEXT ·asmSquareLSE(SB), NOSPLIT, $0-96
 	CMPB f+0(FP), $2
 	JNE  2(PC)
 	JMP  ·squareLSE32AVX512(SB)
+	CMPB f+0(FP), $1
+	JNE  2(PC)
 	JMP  ·squareLSE32AVX2(SB)
+	CMPB f+0(FP), $12
+	JNE  2(PC)
+	JMP  ·manhattanLSE64AVX512(SB)
+	CMPB f+0(FP), $11
+	JNE  2(PC)
+	JMP  ·manhattanLSE64AVX2(SB)
+	CMPB f+0(FP), $10
+	JNE  2(PC)
+	JMP  ·manhattanLSE32AVX512(SB)
+	CMPB f+0(FP), $9
+	JNE  2(PC)
+	JMP  ·manhattanLSE32AVX2(SB)
+	CMPB f+0(FP), $20
+	JNE  2(PC)
+	JMP  ·mixedLSE64AVX512(SB)
+	CMPB f+0(FP), $19
+	JNE  2(PC)
+	JMP  ·mixedLSE64AVX2(SB)
+	CMPB f+0(FP), $18
+	JNE  2(PC)
+	JMP  ·mixedLSE32AVX512(SB)
+	JMP  ·mixedLSE32AVX2(SB)
 
-// func asmSquareLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
-TEXT ·asmSquareLogits(SB), NOSPLIT, $0-88
+// func asmPointLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
+TEXT ·asmPointLogits(SB), NOSPLIT, $0-88
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·squareLogits64AVX512(SB)
@@ -169,88 +217,34 @@ TEXT ·asmSquareLogits(SB), NOSPLIT, $0-88
 	CMPB f+0(FP), $2
 	JNE  2(PC)
 	JMP  ·squareLogits32AVX512(SB)
+	CMPB f+0(FP), $1
+	JNE  2(PC)
 	JMP  ·squareLogits32AVX2(SB)
-
-// func asmManhattanExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
-TEXT ·asmManhattanExp(SB), NOSPLIT, $0-96
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·manhattanExp64AVX512(SB)
-	CMPB f+0(FP), $3
-	JNE  2(PC)
-	JMP  ·manhattanExp64AVX2(SB)
-	CMPB f+0(FP), $2
-	JNE  2(PC)
-	JMP  ·manhattanExp32AVX512(SB)
-	JMP  ·manhattanExp32AVX2(SB)
-
-// func asmManhattanLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
-TEXT ·asmManhattanLSE(SB), NOSPLIT, $0-96
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·manhattanLSE64AVX512(SB)
-	CMPB f+0(FP), $3
-	JNE  2(PC)
-	JMP  ·manhattanLSE64AVX2(SB)
-	CMPB f+0(FP), $2
-	JNE  2(PC)
-	JMP  ·manhattanLSE32AVX512(SB)
-	JMP  ·manhattanLSE32AVX2(SB)
-
-// func asmManhattanLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
-TEXT ·asmManhattanLogits(SB), NOSPLIT, $0-88
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $12
 	JNE  2(PC)
 	JMP  ·manhattanLogits64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $11
 	JNE  2(PC)
 	JMP  ·manhattanLogits64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $10
 	JNE  2(PC)
 	JMP  ·manhattanLogits32AVX512(SB)
+	CMPB f+0(FP), $9
+	JNE  2(PC)
 	JMP  ·manhattanLogits32AVX2(SB)
-
-// func asmMixedExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
-TEXT ·asmMixedExp(SB), NOSPLIT, $0-96
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·mixedExp64AVX512(SB)
-	CMPB f+0(FP), $3
-	JNE  2(PC)
-	JMP  ·mixedExp64AVX2(SB)
-	CMPB f+0(FP), $2
-	JNE  2(PC)
-	JMP  ·mixedExp32AVX512(SB)
-	JMP  ·mixedExp32AVX2(SB)
-
-// func asmMixedLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
-TEXT ·asmMixedLSE(SB), NOSPLIT, $0-96
-	CMPB f+0(FP), $4
-	JNE  2(PC)
-	JMP  ·mixedLSE64AVX512(SB)
-	CMPB f+0(FP), $3
-	JNE  2(PC)
-	JMP  ·mixedLSE64AVX2(SB)
-	CMPB f+0(FP), $2
-	JNE  2(PC)
-	JMP  ·mixedLSE32AVX512(SB)
-	JMP  ·mixedLSE32AVX2(SB)
-
-// func asmMixedLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
-TEXT ·asmMixedLogits(SB), NOSPLIT, $0-88
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $20
 	JNE  2(PC)
 	JMP  ·mixedLogits64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $19
 	JNE  2(PC)
 	JMP  ·mixedLogits64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $18
 	JNE  2(PC)
 	JMP  ·mixedLogits32AVX512(SB)
 	JMP  ·mixedLogits32AVX2(SB)
 
-// func asmSquareCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
-TEXT ·asmSquareCost(SB), NOSPLIT, $0-64
+// func asmPointCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
+TEXT ·asmPointCost(SB), NOSPLIT, $0-64
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·squareCost64AVX512(SB)
@@ -260,30 +254,28 @@ TEXT ·asmSquareCost(SB), NOSPLIT, $0-64
 	CMPB f+0(FP), $2
 	JNE  2(PC)
 	JMP  ·squareCost32AVX512(SB)
+	CMPB f+0(FP), $1
+	JNE  2(PC)
 	JMP  ·squareCost32AVX2(SB)
-
-// func asmManhattanCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
-TEXT ·asmManhattanCost(SB), NOSPLIT, $0-64
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $12
 	JNE  2(PC)
 	JMP  ·manhattanCost64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $11
 	JNE  2(PC)
 	JMP  ·manhattanCost64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $10
 	JNE  2(PC)
 	JMP  ·manhattanCost32AVX512(SB)
+	CMPB f+0(FP), $9
+	JNE  2(PC)
 	JMP  ·manhattanCost32AVX2(SB)
-
-// func asmMixedCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
-TEXT ·asmMixedCost(SB), NOSPLIT, $0-64
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $20
 	JNE  2(PC)
 	JMP  ·mixedCost64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $19
 	JNE  2(PC)
 	JMP  ·mixedCost64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $18
 	JNE  2(PC)
 	JMP  ·mixedCost32AVX512(SB)
 	JMP  ·mixedCost32AVX2(SB)
@@ -457,8 +449,8 @@ TEXT ·asmAxpy4(SB), NOSPLIT, $0-48
 	JMP  ·axpy432AVX512(SB)
 	JMP  ·axpy432AVX2(SB)
 
-// func asmTileMul(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
-TEXT ·asmTileMul(SB), NOSPLIT, $0-64
+// func asmTile(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
+TEXT ·asmTile(SB), NOSPLIT, $0-64
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·tileMul64AVX512(SB)
@@ -468,36 +460,34 @@ TEXT ·asmTileMul(SB), NOSPLIT, $0-64
 	CMPB f+0(FP), $2
 	JNE  2(PC)
 	JMP  ·tileMul32AVX512(SB)
+	CMPB f+0(FP), $1
+	JNE  2(PC)
 	JMP  ·tileMul32AVX2(SB)
-
-// func asmTileSquare(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
-TEXT ·asmTileSquare(SB), NOSPLIT, $0-64
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $12
 	JNE  2(PC)
 	JMP  ·tileSquare64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $11
 	JNE  2(PC)
 	JMP  ·tileSquare64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $10
 	JNE  2(PC)
 	JMP  ·tileSquare32AVX512(SB)
+	CMPB f+0(FP), $9
+	JNE  2(PC)
 	JMP  ·tileSquare32AVX2(SB)
-
-// func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
-TEXT ·asmTileAbs(SB), NOSPLIT, $0-64
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $20
 	JNE  2(PC)
 	JMP  ·tileAbs64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $19
 	JNE  2(PC)
 	JMP  ·tileAbs64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $18
 	JNE  2(PC)
 	JMP  ·tileAbs32AVX512(SB)
 	JMP  ·tileAbs32AVX2(SB)
 
-// func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-TEXT ·asmTapsTall(SB), NOSPLIT, $0-72
+// func asmTaps(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+TEXT ·asmTaps(SB), NOSPLIT, $0-72
 	CMPB f+0(FP), $4
 	JNE  2(PC)
 	JMP  ·tapsTall64AVX512(SB)
@@ -507,50 +497,46 @@ TEXT ·asmTapsTall(SB), NOSPLIT, $0-72
 	CMPB f+0(FP), $2
 	JNE  2(PC)
 	JMP  ·tapsTall32AVX512(SB)
+	CMPB f+0(FP), $1
+	JNE  2(PC)
 	JMP  ·tapsTall32AVX2(SB)
-
-// func asmTapsThree(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-TEXT ·asmTapsThree(SB), NOSPLIT, $0-72
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $12
 	JNE  2(PC)
 	JMP  ·tapsThree64AVX512(SB)
+	CMPB f+0(FP), $10
+	JNE  2(PC)
 	JMP  ·tapsThree32AVX512(SB)
-
-// func asmTapsPair(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-TEXT ·asmTapsPair(SB), NOSPLIT, $0-72
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $20
 	JNE  2(PC)
 	JMP  ·tapsPair64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $19
 	JNE  2(PC)
 	JMP  ·tapsPair64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $18
 	JNE  2(PC)
 	JMP  ·tapsPair32AVX512(SB)
+	CMPB f+0(FP), $17
+	JNE  2(PC)
 	JMP  ·tapsPair32AVX2(SB)
-
-// func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-TEXT ·asmTapsWide(SB), NOSPLIT, $0-72
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $28
 	JNE  2(PC)
 	JMP  ·tapsWide64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $27
 	JNE  2(PC)
 	JMP  ·tapsWide64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $26
 	JNE  2(PC)
 	JMP  ·tapsWide32AVX512(SB)
+	CMPB f+0(FP), $25
+	JNE  2(PC)
 	JMP  ·tapsWide32AVX2(SB)
-
-// func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-TEXT ·asmTapsFew(SB), NOSPLIT, $0-72
-	CMPB f+0(FP), $4
+	CMPB f+0(FP), $36
 	JNE  2(PC)
 	JMP  ·tapsFew64AVX512(SB)
-	CMPB f+0(FP), $3
+	CMPB f+0(FP), $35
 	JNE  2(PC)
 	JMP  ·tapsFew64AVX2(SB)
-	CMPB f+0(FP), $2
+	CMPB f+0(FP), $34
 	JNE  2(PC)
 	JMP  ·tapsFew32AVX512(SB)
 	JMP  ·tapsFew32AVX2(SB)

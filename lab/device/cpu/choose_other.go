@@ -24,57 +24,31 @@ func asmDenseLSE(f form, h, c ptr, n int, inv float64, start float64) (shift, su
 	panic(noAssembly)
 }
 func asmDenseLogits(f form, dst, h, c ptr, n int, inv float64) (top float64) { panic(noAssembly) }
-func asmSquareExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64) {
+func asmPointExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64) {
 	panic(noAssembly)
 }
-func asmSquareLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64) {
+func asmPointLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64) {
 	panic(noAssembly)
 }
-func asmSquareLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64) {
+func asmPointLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64) {
 	panic(noAssembly)
 }
-func asmManhattanExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64) {
-	panic(noAssembly)
-}
-func asmManhattanLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64) {
-	panic(noAssembly)
-}
-func asmManhattanLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64) {
-	panic(noAssembly)
-}
-func asmMixedExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64) {
-	panic(noAssembly)
-}
-func asmMixedLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64) {
-	panic(noAssembly)
-}
-func asmMixedLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64) {
-	panic(noAssembly)
-}
-func asmSquareCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)        { panic(noAssembly) }
-func asmManhattanCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)     { panic(noAssembly) }
-func asmMixedCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)         { panic(noAssembly) }
-func asmColLSE(f form, top, sum, c ptr, n int, from, inv float64)                 { panic(noAssembly) }
-func asmAxpy(f form, y, x ptr, n int, alpha float64)                              { panic(noAssembly) }
-func asmScale(f form, dst, x ptr, n int, alpha float64)                           { panic(noAssembly) }
-func asmMul(f form, dst, x, y ptr, n int)                                         { panic(noAssembly) }
-func asmSqrt(f form, dst, x ptr, n int)                                           { panic(noAssembly) }
-func asmSilu(f form, dst, x ptr, n int)                                           { panic(noAssembly) }
-func asmSiluSlope(f form, dst, x, dy ptr, n int)                                  { panic(noAssembly) }
-func asmSum(f form, x ptr, n int) (sum float64)                                   { panic(noAssembly) }
-func asmDot(f form, x, y ptr, n int) (sum float64)                                { panic(noAssembly) }
-func asmL1diff(f form, x, y ptr, n int) (sum float64)                             { panic(noAssembly) }
-func asmDotSign(f form, t, y ptr, n int, x float64) (sum float64)                 { panic(noAssembly) }
-func asmDot4(f form, out, m, x ptr, n, stride int)                                { panic(noAssembly) }
-func asmAxpy4(f form, y, m, w ptr, n, stride int)                                 { panic(noAssembly) }
-func asmTileMul(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)       { panic(noAssembly) }
-func asmTileSquare(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)    { panic(noAssembly) }
-func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)       { panic(noAssembly) }
-func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step, held int)  { panic(noAssembly) }
-func asmTapsThree(f form, c, a, b ptr, groups, steps *int, depth, step, held int) { panic(noAssembly) }
-func asmTapsPair(f form, c, a, b ptr, groups, steps *int, depth, step, held int)  { panic(noAssembly) }
-func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)  { panic(noAssembly) }
-func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int)   { panic(noAssembly) }
+func asmPointCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)    { panic(noAssembly) }
+func asmColLSE(f form, top, sum, c ptr, n int, from, inv float64)            { panic(noAssembly) }
+func asmAxpy(f form, y, x ptr, n int, alpha float64)                         { panic(noAssembly) }
+func asmScale(f form, dst, x ptr, n int, alpha float64)                      { panic(noAssembly) }
+func asmMul(f form, dst, x, y ptr, n int)                                    { panic(noAssembly) }
+func asmSqrt(f form, dst, x ptr, n int)                                      { panic(noAssembly) }
+func asmSilu(f form, dst, x ptr, n int)                                      { panic(noAssembly) }
+func asmSiluSlope(f form, dst, x, dy ptr, n int)                             { panic(noAssembly) }
+func asmSum(f form, x ptr, n int) (sum float64)                              { panic(noAssembly) }
+func asmDot(f form, x, y ptr, n int) (sum float64)                           { panic(noAssembly) }
+func asmL1diff(f form, x, y ptr, n int) (sum float64)                        { panic(noAssembly) }
+func asmDotSign(f form, t, y ptr, n int, x float64) (sum float64)            { panic(noAssembly) }
+func asmDot4(f form, out, m, x ptr, n, stride int)                           { panic(noAssembly) }
+func asmAxpy4(f form, y, m, w ptr, n, stride int)                            { panic(noAssembly) }
+func asmTile(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)     { panic(noAssembly) }
+func asmTaps(f form, c, a, b ptr, groups, steps *int, depth, step, held int) { panic(noAssembly) }
 func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, dstMove, srcMove, blocks int) {
 	panic(noAssembly)
 }

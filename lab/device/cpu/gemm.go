@@ -54,7 +54,7 @@ type Gemm[T Float] struct {
 // packed at once, is a tile's.
 const gemmCols = 1024
 
-// An operation is the term that a Gemm sums over k.
+// An operation is the term that a Gemm sums over k, by the number of its kernel.
 type operation int
 
 const (

@@ -31,7 +31,8 @@ func (k Kernels[T]) isa() ISA {
 }
 
 // A form is an instruction set for an element type. The assembly has each kernel in every form but plain, and one
-// function asmX that jumps to the form it is given; scalars pass through it as float64, which is exact.
+// function asmX that jumps to the form it is given; scalars pass through it as float64, which is exact. Kernels of one
+// kind share a function, and are numbered (kind).
 type form uint8
 
 const (
@@ -52,6 +53,9 @@ func (k Kernels[T]) form() form {
 
 // wide is the form for float64 of one for float32.
 func (f form) wide() form { return f + form64AVX2 - form32AVX2 }
+
+// kind is the form of kernel i of those that share a function.
+func (f form) kind(i int) form { return f + form(8*i) }
 
 func refuse(isa ISA) {
 	if isa == refused {

@@ -24,26 +24,22 @@ func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {
 		}
 		return
 	}
-	mix, weight := cost.split()
-	switch {
-	case cost.Abs == 0:
-		asmSquareCost(f, at(dst), at(y), at(x), n, n, len(x), mix)
-	case cost.Square == 0:
-		asmManhattanCost(f, at(dst), at(y), at(x), n, n, len(x), mix)
-	default:
-		asmMixedCost(f, at(dst), at(y), at(x), n, n, len(x), mix)
-	}
+	kind, mix, weight := cost.split()
+	asmPointCost(f.kind(kind), at(dst), at(y), at(x), n, n, len(x), mix)
 	if weight != 1 {
 		k.Scale(dst, weight, dst)
 	}
 }
 
-// split is the cost as weight·(|x−y|² + mix·|x−y|₁), or as weight·|x−y|₁.
-func (c Cost[T]) split() (mix float64, weight T) {
-	if c.Square == 0 {
-		return 0, c.Abs
+// split is the cost as weight·|x−y|², weight·|x−y|₁ or weight·(|x−y|² + mix·|x−y|₁), of kind 0, 1 and 2.
+func (c Cost[T]) split() (kind int, mix float64, weight T) {
+	switch {
+	case c.Abs == 0:
+		return 0, 0, c.Square
+	case c.Square == 0:
+		return 1, 0, c.Abs
 	}
-	return float64(c.Abs / c.Square), c.Square
+	return 2, float64(c.Abs / c.Square), c.Square
 }
 
 // PointLogits writes h_j − c_j·inv to dst and returns the largest.
@@ -51,19 +47,12 @@ func (k Kernels[T]) PointLogits(dst, h, x, y []T, cost Cost[T], inv T) (top T) {
 	same("PointLogits", len(y), len(x)*len(h))
 	same("PointLogits", len(h), len(dst))
 	f, n := k.form(), len(h)
-	mix, weight := cost.split()
-	by := float64(inv * weight)
-	switch {
-	case f == plain:
+	if f == plain {
 		k.PointCosts(dst, x, y, cost)
 		return k.RowLogits(dst, h, dst, inv)
-	case cost.Abs == 0:
-		return T(asmSquareLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by))
-	case cost.Square == 0:
-		return T(asmManhattanLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by))
-	default:
-		return T(asmMixedLogits(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by))
 	}
+	kind, mix, weight := cost.split()
+	return T(asmPointLogits(f.kind(kind), at(dst), at(h), at(y), at(x), n, n, len(x), mix, float64(inv*weight)))
 }
 
 // PointRowExp is RowExp.
@@ -77,19 +66,13 @@ func (k Kernels[T]) PointRowExpAt(dst, h, x, y []T, cost Cost[T], inv, shift T) 
 	same("PointRowExpAt", len(y), len(x)*len(h))
 	same("PointRowExpAt", len(h), len(dst))
 	f, n := k.form(), len(h)
-	mix, weight := cost.split()
-	by, from := float64(inv*weight), float64(shift)
-	switch {
-	case f == plain:
+	if f == plain {
 		k.PointLogits(dst, h, x, y, cost, inv)
 		return k.ExpAt(dst, dst, shift)
-	case cost.Abs == 0:
-		return T(asmSquareExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by, from))
-	case cost.Square == 0:
-		return T(asmManhattanExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by, from))
-	default:
-		return T(asmMixedExp(f, at(dst), at(h), at(y), at(x), n, n, len(x), mix, by, from))
 	}
+	kind, mix, weight := cost.split()
+	return T(asmPointExp(f.kind(kind), at(dst), at(h), at(y), at(x), n, n, len(x), mix, float64(inv*weight),
+		float64(shift)))
 }
 
 // PointRowLSE is RowLSE.
@@ -103,17 +86,9 @@ func (k Kernels[T]) PointRowLSE(h, x, y []T, cost Cost[T], inv T) T {
 	if n > 0 {
 		first = cost.between(x, y, 0, n) * inv
 	}
-	mix, weight := cost.split()
-	by := float64(inv * weight)
+	kind, mix, weight := cost.split()
 	return onePass(startAt(h, first), func(start float64) (shift, sum float64) {
-		switch {
-		case cost.Abs == 0:
-			return asmSquareLSE(f, at(h), at(y), at(x), n, n, len(x), mix, by, start)
-		case cost.Square == 0:
-			return asmManhattanLSE(f, at(h), at(y), at(x), n, n, len(x), mix, by, start)
-		default:
-			return asmMixedLSE(f, at(h), at(y), at(x), n, n, len(x), mix, by, start)
-		}
+		return asmPointLSE(f.kind(kind), at(h), at(y), at(x), n, n, len(x), mix, float64(inv*weight), start)
 	})
 }
 

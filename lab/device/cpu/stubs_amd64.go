@@ -993,40 +993,16 @@ func asmDenseLSE(f form, h, c ptr, n int, inv float64, start float64) (shift, su
 func asmDenseLogits(f form, dst, h, c ptr, n int, inv float64) (top float64)
 
 //go:noescape
-func asmSquareExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
+func asmPointExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
 
 //go:noescape
-func asmSquareLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
+func asmPointLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
 
 //go:noescape
-func asmSquareLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
+func asmPointLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
 
 //go:noescape
-func asmManhattanExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
-
-//go:noescape
-func asmManhattanLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
-
-//go:noescape
-func asmManhattanLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
-
-//go:noescape
-func asmMixedExp(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64, shift float64) (sum float64)
-
-//go:noescape
-func asmMixedLSE(f form, h, y, x ptr, n, stride, dim int, mix, inv float64, start float64) (shift, sum float64)
-
-//go:noescape
-func asmMixedLogits(f form, dst, h, y, x ptr, n, stride, dim int, mix, inv float64) (top float64)
-
-//go:noescape
-func asmSquareCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
-
-//go:noescape
-func asmManhattanCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
-
-//go:noescape
-func asmMixedCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
+func asmPointCost(f form, dst, y, x ptr, n, stride, dim int, mix float64)
 
 //go:noescape
 func asmColLSE(f form, top, sum, c ptr, n int, from, inv float64)
@@ -1068,28 +1044,10 @@ func asmDot4(f form, out, m, x ptr, n, stride int)
 func asmAxpy4(f form, y, m, w ptr, n, stride int)
 
 //go:noescape
-func asmTileMul(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
+func asmTile(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
 
 //go:noescape
-func asmTileSquare(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
-
-//go:noescape
-func asmTileAbs(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)
-
-//go:noescape
-func asmTapsTall(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-
-//go:noescape
-func asmTapsThree(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-
-//go:noescape
-func asmTapsPair(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-
-//go:noescape
-func asmTapsWide(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
-
-//go:noescape
-func asmTapsFew(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
+func asmTaps(f form, c, a, b ptr, groups, steps *int, depth, step, held int)
 
 //go:noescape
 func asmTransposeStrip(f form, dst, src ptr, dstStride, srcStride, dstMove, srcMove, blocks int)

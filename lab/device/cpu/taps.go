@@ -99,6 +99,15 @@ func (k Kernels[T]) TapGroups(width int) int {
 // tapDepth is the taps that are summed before the sum is added to acc.
 const tapDepth = 256
 
+// The kernels of SumTaps, by their numbers.
+const (
+	tapsTall = iota
+	tapsThree
+	tapsPair
+	tapsWide
+	tapsFew
+)
+
 // SumTaps adds to acc, or where it is new writes to it, rows of width elements, four to a group,
 //
 //	acc[4g+r, j] += Σ_k image[groups[g] + r·step + offset_k] · b[k·width + j],
@@ -137,21 +146,23 @@ func (k Kernels[T]) SumTaps(acc, image []T, groups []int, step int, offsets Offs
 				}
 				table = &rest[0]
 			}
-			switch {
-			case f == plain:
+			if f == plain {
 				plainTaps(acc[g*Group*width:][:Group*width], image, *table, step, offsets.at[lo:lo+depth],
 					b[lo*width:], held)
-			case width != lanes && (done < team || k.ISA == AVX2 && width == 2*lanes):
-				asmTapsFew(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
-			case width != lanes:
-				asmTapsWide(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
-			case done == 2:
-				asmTapsPair(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
-			case done < team:
-				asmTapsThree(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
-			default:
-				asmTapsTall(f, c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
+				continue
 			}
+			kernel := tapsTall
+			switch {
+			case width != lanes && (done < team || k.ISA == AVX2 && width == 2*lanes):
+				kernel = tapsFew
+			case width != lanes:
+				kernel = tapsWide
+			case done == 2:
+				kernel = tapsPair
+			case done < team:
+				kernel = tapsThree
+			}
+			asmTaps(f.kind(kernel), c, at(from), rows, table, &offsets.steps[lo], depth, step, held)
 		}
 	}
 }

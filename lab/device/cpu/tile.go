@@ -30,16 +30,11 @@ func tileOf[T Float](k Kernels[T]) tile[T] {
 
 // run adds to the tile at c what op makes of packed a and b.
 func (t tile[T]) run(op operation, c, a, b ptr, depth, stride int) {
-	switch {
-	case t.form == plain:
+	if t.form == plain {
 		t.plain(op, c, a, b, depth, stride)
-	case op == product:
-		asmTileMul(t.form, c, a, b, depth, stride, t.rowStep, t.depthStep)
-	case op == square:
-		asmTileSquare(t.form, c, a, b, depth, stride, t.rowStep, t.depthStep)
-	default:
-		asmTileAbs(t.form, c, a, b, depth, stride, t.rowStep, t.depthStep)
+		return
 	}
+	asmTile(t.form.kind(int(op)), c, a, b, depth, stride, t.rowStep, t.depthStep)
 }
 
 // plain is run in Go, for tiles of 2 by 4.

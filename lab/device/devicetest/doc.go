@@ -10,9 +10,9 @@
 // again, in another order and with another GOMAXPROCS, and demands the same bits; then memory, scopes, recorded graphs,
 // errors and what closing does.
 //
-// Compare runs the same on two devices and demands that they agree: within both tolerances, random
-// numbers bit for bit. Same demands all bits of two devices that differ in nothing that a result
-// may depend on, such as the number of workers.
+// Two devices that pass agree: within both tolerances, random numbers bit for bit. Same demands all
+// bits of two devices that differ in nothing that a result may depend on, such as the number of
+// workers.
 //
 // # Tolerances
 //

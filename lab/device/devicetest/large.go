@@ -10,7 +10,7 @@ import (
 	"coupling/lab/device/devicetest/internal/ref"
 )
 
-const largerThanGrids = "Larger than grids"
+const largerThanGrids = "Larger than grids" // which some devices do not play
 
 // large are calls that no chunk, block, grid or tile holds at once: where pieces are put together.
 func large() []scenario {

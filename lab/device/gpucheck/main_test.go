@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	r := Report{Date: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC),
-		Device: About{Name: "NVIDIA Test 1", MemoryTotal: 1 << 30}}
+		Device: About{Info: device.Info{Name: "NVIDIA Test 1"}, MemoryTotal: 1 << 30}}
 	var s Suite
 	s.read(strings.NewReader(printed))
 	r.Suites = append(r.Suites, s)
@@ -81,7 +81,7 @@ func binary(t *testing.T, dir, name, script string) {
 func scripted(t *testing.T, names ...string) *check {
 	t.Helper()
 	c := &check{root: t.TempDir(), bin: t.TempDir(), device: "cpu", benchTime: "1x", out: t.TempDir()}
-	c.report = Report{Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Device: About{Name: "G"}}
+	c.report = Report{Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Device: About{Info: device.Info{Name: "G"}}}
 	for _, n := range names {
 		c.report.Suites = append(c.report.Suites, Suite{Name: n, Package: ".", Tests: "OnDevice", Bench: "OnDevice"})
 	}
@@ -185,7 +185,7 @@ func TestLimit(t *testing.T) {
 
 // A share is the floor by whatever binds, over the time.
 func TestShare(t *testing.T) {
-	r := Report{Device: About{Units: 100, ClockMHz: 1000}} // 1600 Gexp/s
+	r := Report{Device: About{Info: device.Info{Units: 100, ClockMHz: 1000}}} // 1600 Gexp/s
 	var s Suite
 	s.read(strings.NewReader(`
 BenchmarkOpsOnDevice/Peak/copy-16 	 1	 1 ns/op	 4000 GB/s
@@ -219,13 +219,13 @@ BenchmarkOnDevice/solve-16 	 1	 1 ns/op	 100 Gpairs/s
 }
 
 func TestWarnings(t *testing.T) {
-	r := Report{Device: About{Detail: "x, products by own kernels", TF32: true}}
+	r := Report{Device: About{Info: device.Info{Detail: "x, products by own kernels", TF32: true}}}
 	r.Warnings = warnings(r.Device)
 	if page := r.markdown(); len(r.Warnings) != 2 ||
 		!strings.Contains(page, "**WARNING: cuBLAS was not found or not wanted") || !strings.Contains(page, "TF32") {
 		t.Errorf("%v\n%s", r.Warnings, page)
 	}
-	if w := warnings(About{Detail: "x, products by cuBLAS 120000 (libcublas.so.12)"}); w != nil {
+	if w := warnings(About{Info: device.Info{Detail: "x, products by cuBLAS 120000 (libcublas.so.12)"}}); w != nil {
 		t.Error(w)
 	}
 }

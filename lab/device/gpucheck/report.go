@@ -25,23 +25,16 @@ type Report struct {
 
 // About is the machine and the program.
 type About struct {
-	Kind, Name, Detail string
-	TF32               bool
-	Units, ClockMHz    int // multiprocessors and their highest clock
-	MemoryFree         int64
-	MemoryTotal        int64
-	Go                 string
-	Commit             string // with "+" where the tree was changed
+	device.Info
+	MemoryFree  int64
+	MemoryTotal int64
+	Go          string
+	Commit      string // with "+" where the tree was changed
 }
 
 func about(i device.Info, free, total int64) About {
 	return About{
-		Kind:        i.Kind,
-		Name:        i.Name,
-		Detail:      i.Detail,
-		TF32:        i.TF32,
-		Units:       i.Units,
-		ClockMHz:    i.ClockMHz,
+		Info:        i,
 		MemoryFree:  free,
 		MemoryTotal: total,
 		Go:          runtime.Version() + " " + runtime.GOOS + "/" + runtime.GOARCH,

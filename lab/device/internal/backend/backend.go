@@ -55,9 +55,19 @@ type Tensor struct {
 }
 
 // Len is the number of elements.
-func (t Tensor) Len() int {
+func (t Tensor) Len() int { return Product(t.Shape) }
+
+// Rows is the indices lo to hi of the first axis.
+func (t Tensor) Rows(lo, hi int) Tensor {
+	t.Offset += lo * Product(t.Shape[1:])
+	t.Shape = append([]int{hi - lo}, t.Shape[1:]...)
+	return t
+}
+
+// Product is the number of elements of a shape.
+func Product(shape []int) int {
 	n := 1
-	for _, s := range t.Shape {
+	for _, s := range shape {
 		n *= s
 	}
 	return n
@@ -209,6 +219,10 @@ type Backend interface {
 	Record(f func() error) (Graph, error)
 
 	memory
+	// Begin comes before operations. End comes after them and returns the first failure; operations after that do
+	// nothing.
+	Begin()
+	End() error
 	// Of is the operations on tensors of a type. Those of Int32 are Fill alone.
 	Of(t DType) Operations
 }
@@ -232,73 +246,73 @@ type memory interface {
 	Upload(t Tensor, src unsafe.Pointer) error
 	Download(dst unsafe.Pointer, t Tensor) error
 	// Convert copies between element types or equal ones, rounding to nearest.
-	Convert(dst, src Tensor) error
+	Convert(dst, src Tensor)
 	// Paste copies src into dst from index at of axis on; Cut is the other way round.
-	Paste(dst, src Tensor, axis, at int) error
-	Cut(dst, src Tensor, axis, at int) error
+	Paste(dst, src Tensor, axis, at int)
+	Cut(dst, src Tensor, axis, at int)
 	// Gather copies rows of table: dst_i = table_index_i. Indices out of range are an error or zero rows.
-	Gather(dst, table, index Tensor) error
+	Gather(dst, table, index Tensor)
 	// Scatter adds rows: table_index_i += src_i, in the order of i.
-	Scatter(table, src, index Tensor) error
+	Scatter(table, src, index Tensor)
 }
 
 // elementwise maps, combines and reduces. Destinations may be the arguments themselves where shapes are equal.
 type elementwise interface {
-	Fill(t Tensor, value float64) error
-	Map(dst, x Tensor, f Unary, p float64) error
+	Fill(t Tensor, value float64)
+	Map(dst, x Tensor, f Unary, p float64)
 	// MapVJP is dx = f'(x)·dy, given y = f(x) too.
-	MapVJP(dx, x, y, dy Tensor, f Unary, p float64) error
+	MapVJP(dx, x, y, dy Tensor, f Unary, p float64)
 	// Combine broadcasts: a and b have dst's rank, each size dst's or 1. Rank at most 6.
-	Combine(dst, a, b Tensor, f Binary) error
+	Combine(dst, a, b Tensor, f Binary)
 	// Axpby is dst = alpha·x + beta·y; x and y may be dst.
-	Axpby(dst Tensor, alpha float64, x Tensor, beta float64, y Tensor) error
+	Axpby(dst Tensor, alpha float64, x Tensor, beta float64, y Tensor)
 	// Reduce reduces the axes where dst has size 1. Rank at most 6. Float32 sums are accumulated so that the error
 	// does not grow with the number of elements (in float64, compensated, or pairwise).
-	Reduce(dst, x Tensor, f Reduction) error
+	Reduce(dst, x Tensor, f Reduction)
 	// ReduceDot is Σ x·y over the axes where dst has size 1.
-	ReduceDot(dst, x, y Tensor) error
+	ReduceDot(dst, x, y Tensor)
 	// Affine is y = f(scale·(x − center) + shift), where the three broadcast and are 1, 0 and 0 where absent.
-	Affine(y, x Tensor, by Affine) error
+	Affine(y, x Tensor, by Affine)
 	// AffineVJP is dz = f'(z)·dy, given x and y, z being f's argument, with sum = Σ dz and along =
 	// Σ dz·(x − center) over the axes where sum has size 1, to whose shape the three broadcast.
 	// along may be absent.
-	AffineVJP(dz, sum, along, x, y, dy Tensor, by Affine) error
+	AffineVJP(dz, sum, along, x, y, dy Tensor, by Affine)
 	// Moments is the mean of x over the axes where mean has size 1, the variance Σ (x − mean)²/(count − lost), and
 	// rstd = 1/√(variance + eps).
-	Moments(mean, variance, rstd, x Tensor, eps float64, lost int) error
+	Moments(mean, variance, rstd, x Tensor, eps float64, lost int)
 	// MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more. All
 	// but dx, dz and x have one shape, which broadcasts; more may be absent.
-	MomentsVJP(dx, dz, x Tensor, m Moments, lost int) error
+	MomentsVJP(dx, dz, x Tensor, m Moments, lost int)
 }
 
 // linear is matrix products.
 type linear interface {
 	// Gemm is c = alpha·op(a)·op(b) + beta·c for rank 2, and for rank 3 one product for each first index, where a or b
 	// may have first size 1. With beta = 0 the contents of c do not matter, NaN included.
-	Gemm(c Tensor, alpha float64, a Tensor, transA bool, b Tensor, transB bool, beta float64) error
+	Gemm(c Tensor, alpha float64, a Tensor, transA bool, b Tensor, transB bool, beta float64)
 }
 
 // images are operations on N×C×H×W.
 type images interface {
 	// Conv is y = W ⋆ x, the cross-correlation of x, N×In×H×W, with weight, Out×In×kh×kw; y is N×Out×OH×OW.
-	Conv(y, x, weight Tensor, w Window) error
+	Conv(y, x, weight Tensor, w Window)
 	// ConvInput is dx = Wᵀ dy, its transpose in x.
-	ConvInput(dx, dy, weight Tensor, w Window) error
+	ConvInput(dx, dy, weight Tensor, w Window)
 	// ConvWeight is dw += Σ_n dy_n ⋆ x_n, its transpose in the weight.
-	ConvWeight(dw, x, dy Tensor, w Window) error
+	ConvWeight(dw, x, dy Tensor, w Window)
 	// ConvSquares is squares_n += |dy_n ⋆ x_n|².
-	ConvSquares(squares, x, dy Tensor, w Window) error
+	ConvSquares(squares, x, dy Tensor, w Window)
 	// MaxPool also writes where each maximum was, as the flat index in its H×W plane. Padding never wins.
-	MaxPool(y, index, x Tensor, w Window) error
-	MaxPoolVJP(dx, dy, index Tensor, w Window) error
+	MaxPool(y, index, x Tensor, w Window)
+	MaxPoolVJP(dx, dy, index Tensor, w Window)
 	// AvgPool divides by the size of the window, padding counted.
-	AvgPool(y, x Tensor, w Window) error
-	AvgPoolVJP(dx, dy Tensor, w Window) error
+	AvgPool(y, x Tensor, w Window)
+	AvgPoolVJP(dx, dy Tensor, w Window)
 	// Nearest and Bilinear resample to the size of y; corners aligned or half-pixel centres.
-	Nearest(y, x Tensor) error
-	NearestVJP(dx, dy Tensor) error
-	Bilinear(y, x Tensor, align bool) error
-	BilinearVJP(dx, dy Tensor, align bool) error
+	Nearest(y, x Tensor)
+	NearestVJP(dx, dy Tensor)
+	Bilinear(y, x Tensor, align bool)
+	BilinearVJP(dx, dy Tensor, align bool)
 }
 
 // random draws Philox4x32-10 numbers. state is an Int32 tensor of 4: key low and high, counter low and high, in blocks
@@ -306,43 +320,43 @@ type images interface {
 // The numbers are equal, bit for bit, on every device, and float64 tensors get the float32 numbers.
 type random interface {
 	// Uniform is lo + (hi−lo)·u, u = (word>>8 + ½)·2^−24.
-	Uniform(dst, state Tensor, lo, hi float64) error
+	Uniform(dst, state Tensor, lo, hi float64)
 	// Normal is mean + sigma·z by Box–Muller on words (0, 1) and (2, 3) of a block, by the formulas of package philox.
-	Normal(dst, state Tensor, mean, sigma float64) error
+	Normal(dst, state Tensor, mean, sigma float64)
 }
 
 // training is losses, steps of optimisers and what privacy needs.
 type training interface {
 	// CrossEntropy writes loss_i = log Σ_k e^{x_ik} − x_{i,label_i} and its gradient softmax − onehot.
-	CrossEntropy(loss, grad, logits, labels Tensor) error
+	CrossEntropy(loss, grad, logits, labels Tensor)
 	// ClipRows scales each row of the N×D view of x to Euclidean norm at most bound.
-	ClipRows(dst, x Tensor, bound float64) error
+	ClipRows(dst, x Tensor, bound float64)
 	// Adam and SGD make one step of all parameters, and of their averages, in one pass; before it
 	// comes one that reads the gradients where they are clipped. t is an Int32 tensor of 1 that
 	// counts steps and is incremented first.
-	Adam(u Update, t Tensor, a Adam) error
-	SGD(u Update, s SGD) error
+	Adam(u Update, t Tensor, a Adam)
+	SGD(u Update, s SGD)
 }
 
 // transport is log-sum-exp of h_j − c_ij/ε and what gradients need of it. inv is 1/ε. Arguments of −Inf in h have
 // weight zero; a row of nothing else gives −Inf.
 type transport interface {
 	// LSERows is out_i = log Σ_j exp(h_j − c_ij·inv); batched when c has rank 3 (h and out rank 2).
-	LSERows(out, c, h Tensor, inv float64) error
+	LSERows(out, c, h Tensor, inv float64)
 	// LSECols is out_j = log Σ_i exp(g_i − c_ij·inv).
-	LSECols(out, c, g Tensor, inv float64) error
+	LSECols(out, c, g Tensor, inv float64)
 	// PointLSE is LSERows with c_ij = cost(x_i, y_j), x n×d, y m×d, never held.
-	PointLSE(out, x, y, h Tensor, cost Cost, inv float64) error
+	PointLSE(out, x, y, h Tensor, cost Cost, inv float64)
 	// PointApply is out_i = Σ_j P_ij v_j with P_ij = exp(u_i + h_j − cost(x_i, y_j)·inv), v m×k, never held.
-	PointApply(out, x, y, u, h, v Tensor, cost Cost, inv float64) error
+	PointApply(out, x, y, u, h, v Tensor, cost Cost, inv float64)
 	// PlanRows is out_i = Σ_j P_ij v_j with c held; PlanCols is out_j = Σ_i P_ij v_i. v is m×k or n×k.
-	PlanRows(out, c, u, h, v Tensor, inv float64) error
-	PlanCols(out, c, u, h, v Tensor, inv float64) error
+	PlanRows(out, c, u, h, v Tensor, inv float64)
+	PlanCols(out, c, u, h, v Tensor, inv float64)
 	// PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − cost_ij·inv)·∂cost(x_i, y_j)/∂x_i, the shape of every analytic
 	// gradient; with linear set the bracket is (r_i + s_j) alone. n×d.
-	PointGrad(grad, x, y, u, h, r, s Tensor, cost Cost, inv float64, linear bool) error
+	PointGrad(grad, x, y, u, h, r, s Tensor, cost Cost, inv float64, linear bool)
 	// PointCost is out_i = Σ_j P_ij·cost(x_i, y_j).
-	PointCost(out, x, y, u, h Tensor, cost Cost, inv float64) error
+	PointCost(out, x, y, u, h Tensor, cost Cost, inv float64)
 	// Costs writes cost(x_i, y_j).
-	Costs(c, x, y Tensor, cost Cost) error
+	Costs(c, x, y Tensor, cost Cost)
 }

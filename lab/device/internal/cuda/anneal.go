@@ -16,23 +16,17 @@ type schedule struct {
 func (g *gpu) Anneals(n, m int) bool { return 0 < min(n, m) && max(n, m) <= mostAnnealed }
 
 // Anneal makes the updates of device.Anneal.
-func (g *gpu) Anneal(f, h, lastF, lastH, c tensor, eps []float64) error {
+func (g *gpu) Anneal(f, h, lastF, lastH, c tensor, eps []float64) {
 	batch, n, m := batchOf(c)
-	return g.do(func() error {
-		for lo := 0; lo < len(eps); lo += annealSteps {
-			part := eps[lo:min(lo+annealSteps, len(eps))]
-			s := &schedule{Count: int32(len(part))}
-			if copy(s.Eps[:], part); lo == 0 {
-				s.First = 1
-			}
-			if lo+len(part) == len(eps) {
-				s.Last = 1
-			}
-			if err := g.launchOf("anneal", "anneal", f, grid{x: batch}, array(f), array(h), array(lastF),
-				array(lastH), array(c), i32(n), i32(m), record(s)); err != nil {
-				return err
-			}
+	for lo := 0; lo < len(eps); lo += annealSteps {
+		part := eps[lo:min(lo+annealSteps, len(eps))]
+		s := &schedule{Count: int32(len(part))}
+		if copy(s.Eps[:], part); lo == 0 {
+			s.First = 1
 		}
-		return nil
-	})
+		if lo+len(part) == len(eps) {
+			s.Last = 1
+		}
+		g.launchOf("anneal", "anneal", f, grid{x: batch}, f, h, lastF, lastH, c, int32(n), int32(m), record(s))
+	}
 }

@@ -73,13 +73,3 @@ func TestConformanceLarge(t *testing.T) {
 	cuda.CutEarly(t)
 	devicetest.Run(t, emulated(false))
 }
-
-// TestSameNumbers demands the processor's results: within tolerances, random numbers bit for bit.
-func TestSameNumbers(t *testing.T) {
-	thorough(t)
-	host := must.Get(device.CPU{}.Open())
-	defer host.Close()
-	gpu := emulated(false)(t)
-	defer gpu.Close()
-	devicetest.Compare(t, host, gpu)
-}

@@ -42,134 +42,108 @@ func (s geometry) pointwise() bool {
 }
 
 // Conv is y = W ⋆ x.
-func (g *gpu) Conv(y, x, weight tensor, w backend.Window) error {
+func (g *gpu) Conv(y, x, weight tensor, w backend.Window) {
 	s := g.measure(x, y, w)
 	n := x.Shape[0]
 	switch {
 	case s.whole():
-		return g.Gemm(as(y, n, s.out), 1, as(x, n, s.patch), false, as(weight, s.out, s.patch), true, 0)
+		g.Gemm(as(y, n, s.out), 1, as(x, n, s.patch), false, as(weight, s.out, s.patch), true, 0)
+		return
 	case s.narrowsOf():
-		return s.spread(y, x, weight)
+		s.spread(y, x, weight)
+		return
 	}
-	return s.tiles(x, s.patch*s.after, func(lo, hi int) error {
-		return s.unfold(rowsOf(x, lo, hi), func(col tensor) error {
-			return g.Gemm(as(rowsOf(y, lo, hi), hi-lo, s.out, s.after), 1, as(weight, 1, s.out, s.patch), false,
-				col, false, 0)
-		})
+	s.tiles(x, s.patch*s.after, func(lo, hi int) {
+		g.Gemm(as(rowsOf(y, lo, hi), hi-lo, s.out, s.after), 1, as(weight, 1, s.out, s.patch), false,
+			s.unfold(rowsOf(x, lo, hi)), false, 0)
 	})
 }
 
 // ConvInput is dx = Wᵀ dy.
-func (g *gpu) ConvInput(dx, dy, weight tensor, w backend.Window) error {
+func (g *gpu) ConvInput(dx, dy, weight tensor, w backend.Window) {
 	s := g.measure(dx, dy, w)
 	n := dx.Shape[0]
 	switch {
 	case s.whole():
-		return g.Gemm(as(dx, n, s.patch), 1, as(dy, n, s.out), false, as(weight, s.out, s.patch), false, 0)
+		g.Gemm(as(dx, n, s.patch), 1, as(dy, n, s.out), false, as(weight, s.out, s.patch), false, 0)
+		return
 	case s.narrowsOf():
-		return s.spreadInput(dx, dy, weight)
+		s.spreadInput(dx, dy, weight)
+		return
 	}
-	return s.tiles(dx, s.patch*s.after, func(lo, hi int) error {
+	s.tiles(dx, s.patch*s.after, func(lo, hi int) {
 		m, d := as(weight, 1, s.out, s.patch), as(rowsOf(dy, lo, hi), hi-lo, s.out, s.after)
 		if s.pointwise() {
-			return g.Gemm(as(rowsOf(dx, lo, hi), hi-lo, s.in, s.before), 1, m, true, d, false, 0)
+			g.Gemm(as(rowsOf(dx, lo, hi), hi-lo, s.in, s.before), 1, m, true, d, false, 0)
+			return
 		}
-		return g.scratchTensor(dx.Type, []int{hi - lo, s.patch, s.after}, func(col tensor) error {
-			return firstOf([]error{g.Gemm(col, 1, m, true, d, false, 0), g.col2im(rowsOf(dx, lo, hi), col, w)})
-		})
+		col := g.borrowTensor(dx.Type, hi-lo, s.patch, s.after)
+		g.Gemm(col, 1, m, true, d, false, 0)
+		g.col2im(rowsOf(dx, lo, hi), col, w)
 	})
 }
 
 // ConvWeight is dw += Σ_n dy_n ⋆ x_n.
-func (g *gpu) ConvWeight(dw, x, dy tensor, w backend.Window) error {
+func (g *gpu) ConvWeight(dw, x, dy tensor, w backend.Window) {
 	s := g.measure(x, dy, w)
 	n, m := x.Shape[0], as(dw, s.out, s.patch)
 	switch {
 	case s.whole():
-		return g.Gemm(m, 1, as(dy, n, s.out), true, as(x, n, s.patch), false, 1)
+		g.Gemm(m, 1, as(dy, n, s.out), true, as(x, n, s.patch), false, 1)
+		return
 	case s.narrowsOf():
-		return s.spreadWeight(m, x, dy)
+		s.spreadWeight(m, x, dy)
+		return
 	}
-	return s.tiles(x, s.patch*s.after, func(lo, hi int) error {
-		return s.unfold(rowsOf(x, lo, hi), func(col tensor) error {
-			return s.addProducts(m, as(rowsOf(dy, lo, hi), hi-lo, s.out, s.after), col)
-		})
+	s.tiles(x, s.patch*s.after, func(lo, hi int) {
+		s.addProducts(m, as(rowsOf(dy, lo, hi), hi-lo, s.out, s.after), s.unfold(rowsOf(x, lo, hi)))
 	})
 }
 
 // ConvSquares is squares_n += |dy_n ⋆ x_n|².
-func (g *gpu) ConvSquares(squares, x, dy tensor, w backend.Window) error {
+func (g *gpu) ConvSquares(squares, x, dy tensor, w backend.Window) {
 	s := g.measure(x, dy, w)
-	return s.tiles(x, s.patch*(s.after+s.out), func(lo, hi int) error {
+	s.tiles(x, s.patch*(s.after+s.out), func(lo, hi int) {
 		n := hi - lo
-		return g.scratchTensor(x.Type, []int{n, s.out, s.patch}, func(each tensor) error {
-			err := s.unfold(rowsOf(x, lo, hi), func(col tensor) error {
-				return g.Gemm(each, 1, as(rowsOf(dy, lo, hi), n, s.out, s.after), false, col, true, 0)
-			})
-			if err != nil {
-				return err
-			}
-			return g.scratchTensor(x.Type, []int{n, 1}, func(sums tensor) error {
-				part := rowsOf(squares, lo, hi)
-				return firstOf([]error{g.Reduce(sums, as(each, n, s.out*s.patch), backend.SumSquares),
-					g.Combine(part, part, as(sums, n), backend.Add)})
-			})
-		})
+		each, sums, part := g.borrowTensor(x.Type, n, s.out, s.patch), g.borrowTensor(x.Type, n, 1), rowsOf(squares, lo, hi)
+		g.Gemm(each, 1, as(rowsOf(dy, lo, hi), n, s.out, s.after), false, s.unfold(rowsOf(x, lo, hi)), true, 0)
+		g.Reduce(sums, as(each, n, s.out*s.patch), backend.SumSquares)
+		g.Combine(part, part, as(sums, n), backend.Add)
 	})
 }
 
-// unfold calls f with the patches of x, examples × patch × positions.
-func (s geometry) unfold(x tensor, f func(col tensor) error) error {
+// unfold returns the patches of x, examples × patch × positions.
+func (s geometry) unfold(x tensor) tensor {
 	n := x.Shape[0]
 	if s.pointwise() {
-		return f(as(x, n, s.in, s.before))
+		return as(x, n, s.in, s.before)
 	}
-	return s.g.scratchTensor(x.Type, []int{n, s.patch, s.after}, func(col tensor) error {
-		if err := s.g.im2col(col, x, s.w); err != nil {
-			return err
-		}
-		return f(col)
-	})
+	col := s.g.borrowTensor(x.Type, n, s.patch, s.after)
+	s.g.im2col(col, x, s.w)
+	return col
 }
 
 // tiles cuts the examples of x into runs that hold at most a chunk of memory when each takes so many elements.
-func (s geometry) tiles(x tensor, elements int, do func(lo, hi int) error) error {
+func (s geometry) tiles(x tensor, elements int, do func(lo, hi int)) {
 	n := x.Shape[0]
 	step := max(1, s.g.limits.chunk/(max(1, elements)*x.Type.Size()))
 	for lo := 0; lo < n; lo += step {
-		if err := do(lo, min(lo+step, n)); err != nil {
-			return err
-		}
+		s.g.round(func() { do(lo, min(lo+step, n)) })
 	}
-	return nil
 }
 
 // addProducts is dst += Σ_n a_n·b_nᵀ with dst m×k, a n×m×p and b n×k×p: many small launches would cost more than moving
 // the data so that one product does it.
-func (s geometry) addProducts(dst, a, b tensor) error {
+func (s geometry) addProducts(dst, a, b tensor) {
 	n, m, p, k := a.Shape[0], a.Shape[1], a.Shape[2], b.Shape[1]
 	if n == 1 {
-		return s.g.Gemm(dst, 1, as(a, m, p), false, as(b, k, p), true, 1)
+		s.g.Gemm(dst, 1, as(a, m, p), false, as(b, k, p), true, 1)
+		return
 	}
-	return s.g.scratchTensor(a.Type, []int{m, n, p}, func(at tensor) error {
-		return s.g.scratchTensor(b.Type, []int{k, n, p}, func(bt tensor) error {
-			return firstOf([]error{
-				s.g.Permute(at, a, []int{1, 0, 2}), s.g.Permute(bt, b, []int{1, 0, 2}),
-				s.g.Gemm(dst, 1, as(at, m, n*p), false, as(bt, k, n*p), true, 1),
-			})
-		})
-	})
-}
-
-// scratchTensor calls f with a tensor of unknown contents.
-func (g *gpu) scratchTensor(t backend.DType, shape []int, f func(tensor) error) error {
-	s := tensor{Type: t, Shape: shape}
-	m, err := g.Alloc(int64(s.Len()) * int64(t.Size()))
-	if err != nil {
-		return err
-	}
-	s.Mem = m
-	return firstOf([]error{f(s), g.Free(m)})
+	at, bt := s.g.borrowTensor(a.Type, m, n, p), s.g.borrowTensor(b.Type, k, n, p)
+	s.g.Permute(at, a, []int{1, 0, 2})
+	s.g.Permute(bt, b, []int{1, 0, 2})
+	s.g.Gemm(dst, 1, as(at, m, n*p), false, as(bt, k, n*p), true, 1)
 }
 
 // as is t in another shape.

@@ -67,10 +67,7 @@ func TestWide(t *testing.T) {
 		x[i] = float64(i)
 	}
 	dst, dx, dy := r.new(backend.Float32, 3, 5, 7), r.set(backend.Float32, x, 21), r.set(backend.Float32, y, 5)
-	r.ok(r.g.do(func() error {
-		return r.g.each("elementwise", "combine_f32", 105, array(dst), array(dx), array(dy), record(&a),
-			i32(int(backend.Add)))
-	}))
+	r.do(func() { r.g.each("elementwise", "combine_f32", 105, dst, dx, dy, record(&a), backend.Add) })
 	want := make([]float64, 105)
 	for i := range want {
 		want[i] = x[i/35*7+i%7] + y[i/7%5]
@@ -93,20 +90,22 @@ func TestCuts(t *testing.T) {
 	}
 	x, y, u, h, v, w, square := set(n, d), set(m, d), set(n), set(m), set(m, k), set(n, 2), backend.Cost{Square: 1}
 	image, cost := set(10, 3, 20, 35), r.new(backend.Float32, n, m)
-	r.ok(r.g.Costs(cost, x, y, square))
+	r.do(func() { r.g.Costs(cost, x, y, square) })
 	all := func() (results [][]float64) {
 		win := backend.Window{Kernel: [2]int{3, 2}, Stride: [2]int{2, 1}, Pad: [2]int{1, 0}, Dilation: [2]int{1, 1}}
 		col, back := r.new(backend.Float32, 10, 3*6, 10*34), r.new(backend.Float32, 10, 3, 20, 35)
-		r.ok(r.g.im2col(col, image, win))
-		r.ok(r.g.col2im(back, col, win))
-		conv := r.new(backend.Float32, 10, 4, 10, 34)
-		r.ok(r.g.Conv(conv, image, set(4, 3, 3, 2), win))
+		conv, weight := r.new(backend.Float32, 10, 4, 10, 34), set(4, 3, 3, 2)
 		apply, grad, lse := r.new(backend.Float32, n, k), r.new(backend.Float32, n, d), r.new(backend.Float32, n)
-		r.ok(r.g.PointApply(apply, x, y, u, h, v, square, inv))
-		r.ok(r.g.PointGrad(grad, x, y, u, h, u, h, square, inv, true))
-		r.ok(r.g.PointLSE(lse, x, y, h, square, inv))
 		cols := r.new(backend.Float32, m, 2)
-		r.ok(r.g.PlanCols(cols, cost, u, h, w, inv))
+		r.do(func() {
+			r.g.im2col(col, image, win)
+			r.g.col2im(back, col, win)
+			r.g.Conv(conv, image, weight, win)
+			r.g.PointApply(apply, x, y, u, h, v, square, inv)
+			r.g.PointGrad(grad, x, y, u, h, u, h, square, inv, true)
+			r.g.PointLSE(lse, x, y, h, square, inv)
+			r.g.PlanCols(cols, cost, u, h, w, inv)
+		})
 		return [][]float64{r.get(col), r.get(back), r.get(conv), r.get(apply), r.get(lse), r.get(cols)}
 	}
 	whole := all()
@@ -120,8 +119,12 @@ func TestCuts(t *testing.T) {
 		r.near(names[i], got, whole[i], rel, rel)
 	}
 	r.g.limits.flat = 600
-	if err := r.g.im2col(r.new(backend.Float32, 10, 3, 700), image,
-		backend.Window{Kernel: [2]int{1, 1}, Stride: [2]int{1, 1}, Dilation: [2]int{1, 1}}); err == nil {
+	large, win := r.new(backend.Float32, 10, 3, 700), backend.Window{
+		Kernel:   [2]int{1, 1},
+		Stride:   [2]int{1, 1},
+		Dilation: [2]int{1, 1},
+	}
+	if err := r.op(func() { r.g.im2col(large, image, win) })(); err == nil {
 		t.Error("a plane that is too large was taken")
 	}
 }
@@ -135,7 +138,7 @@ func TestThreads(t *testing.T) {
 		done := make(chan error)
 		go func() {
 			runtime.LockOSThread() // not unlocked: the thread ends with the goroutine, the next has another
-			done <- r.g.Combine(x, x, one, backend.Add)
+			done <- r.op(func() { r.g.Combine(x, x, one, backend.Add) })()
 		}()
 		r.ok(<-done)
 	}
@@ -174,8 +177,8 @@ func TestTranspose(t *testing.T) {
 				b, row, col := i/(rows*cols), i/cols%rows, i%cols
 				x[i], want[(b*cols+col)*rows+row] = float64(i), float64(i)
 			}
-			to := r.new(dt, batch, cols, rows)
-			r.ok(r.g.Permute(to, r.set(dt, x, batch, rows, cols), []int{0, 2, 1}))
+			to, from := r.new(dt, batch, cols, rows), r.set(dt, x, batch, rows, cols)
+			r.do(func() { r.g.Permute(to, from, []int{0, 2, 1}) })
 			if got := r.get(to); !slices.Equal(got, want) {
 				t.Errorf("%v, %v: not transposed", dt, s)
 			}

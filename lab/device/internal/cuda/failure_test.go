@@ -12,8 +12,8 @@ func TestKernelFails(t *testing.T) {
 	r := newRig(t, Config{})
 	x := r.set(backend.Float32, []float64{1, 2, 3}, 3)
 	t.Setenv("PTXSIM_FAIL", "map_f32")
-	r.ok(r.g.Fill(x, 2))
-	r.ok(r.g.Map(x, x, backend.Exp, 0)) // nobody knows yet
+	r.do(func() { r.g.Fill(x, 2) })
+	r.do(func() { r.g.Map(x, x, backend.Exp, 0) }) // nobody knows yet
 	says(t, r.g.Sync(), "cuStreamSynchronize", "CUDA_ERROR_LAUNCH_FAILED", "fill_f32, map_f32")
 	says(t, r.g.Download(addressOf(make([]float32, 3)), x), "719")
 	says(t, r.g.Close(), "719")
@@ -24,7 +24,7 @@ func TestLaunchRefused(t *testing.T) {
 	r := newRig(t, Config{})
 	x := r.set(backend.Float32, []float64{1, 2, 3}, 3)
 	t.Setenv("PTXSIM_FAIL", "launch:map_f32")
-	says(t, r.g.Map(x, x, backend.Exp, 0), "cuLaunchKernel map_f32: CUDA_ERROR_LAUNCH_FAILED")
+	says(t, r.op(func() { r.g.Map(x, x, backend.Exp, 0) })(), "cuLaunchKernel map_f32: CUDA_ERROR_LAUNCH_FAILED")
 	t.Setenv("PTXSIM_FAIL", "")
 	r.near("after it", r.get(x), []float64{1, 2, 3}, 0, 0)
 }
@@ -33,7 +33,7 @@ func TestLaunchRefused(t *testing.T) {
 func TestOverrun(t *testing.T) {
 	r := newRig(t, Config{})
 	x, y := r.new(backend.Float32, 100), r.new(backend.Float32, 99)
-	r.ok(r.g.do(func() error { return r.g.each("elementwise", "fill_f32", 100, array(y), i64(100), f64(1)) }))
+	r.do(func() { r.g.each("elementwise", "fill_f32", 100, y, 100, 1.0) })
 	says(t, r.g.Sync(), "CUDA_ERROR_ILLEGAL_ADDRESS", "fill_f32", "thread 99 of 256",
 		"4 bytes at 396 of an allocation of 396")
 	_ = x
@@ -46,7 +46,7 @@ func TestUseAfterFree(t *testing.T) {
 	x := r.new(backend.Float64, 100)
 	gone := block(&memory{addr: x.Mem.(*memory).addr})
 	r.ok(r.g.Free(x.Mem))
-	r.ok(r.g.do(func() error { return r.g.each("elementwise", "fill_f64", 100, gone, i64(100), f64(1)) }))
+	r.do(func() { r.g.each("elementwise", "fill_f64", 100, gone, 100, 1.0) })
 	says(t, r.g.Sync(), "in no live allocation")
 	r.g.Close()
 }
@@ -62,10 +62,10 @@ func TestFreshMemory(t *testing.T) {
 func TestArguments(t *testing.T) {
 	r := newRig(t, Config{})
 	x := r.new(backend.Float32, 3)
-	fill := func(name string, args ...arg) error {
-		return r.g.do(func() error { return r.g.each("elementwise", name, 3, args...) })
+	fill := func(name string, args ...any) error {
+		return r.op(func() { r.g.each("elementwise", name, 3, args...) })()
 	}
-	says(t, fill("fill_f32", array(x), i64(3)), "fill_f32 takes 3 arguments, not 2")
-	says(t, fill("fill_f32", array(x), i32(3), f64(0)), "argument 1 of fill_f32 has 8 bytes, not 4")
-	says(t, fill("fill_f16", array(x), i64(3), f64(0)), "fill_f16")
+	says(t, fill("fill_f32", x, 3), "fill_f32 takes 3 arguments, not 2")
+	says(t, fill("fill_f32", x, int32(3), 0.0), "argument 1 of fill_f32 has 8 bytes, not 4")
+	says(t, fill("fill_f16", x, 3, 0.0), "fill_f16")
 }

@@ -45,21 +45,15 @@ func matrixStep(t tensor) int64 {
 }
 
 // Gemm is c = alpha·op(a)·op(b) + beta·c.
-func (g *gpu) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool,
-	beta float64) error {
-	return g.do(func() error {
-		return g.gemm(c, array(a), array(b), newProduct(c, alpha, a, transA, b, transB, beta))
-	})
-}
-
-func (g *gpu) gemm(c tensor, a, b arg, p product) error {
+func (g *gpu) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool, beta float64) {
+	p := newProduct(c, alpha, a, transA, b, transB, beta)
 	switch {
-	case p.M == 0 || p.N == 0 || p.Batch == 0:
-		return nil
+	case p.M == 0 || p.N == 0 || p.Batch == 0 || g.err != nil:
 	case p.K > 0 && g.blas.takes(&p):
-		return g.blas.gemm(c, a, b, &p)
+		g.keep(g.blas.gemm(c, array(a), array(b), &p))
+	default:
+		g.ownGemm(c, a, b, p)
 	}
-	return g.ownGemm(c, a, b, p)
 }
 
 // tile is the sides of the square tiles of gemm.cu, big and small.
@@ -72,7 +66,7 @@ func tile(t backend.DType) (big, small int64) {
 
 // ownGemm takes big tiles where they fill a GPU, small ones else, and splits long products of few tiles along k. What
 // it takes depends on sizes alone.
-func (g *gpu) ownGemm(c tensor, a, b arg, p product) error {
+func (g *gpu) ownGemm(c, a, b tensor, p product) {
 	const shortest = 256 // split
 	fill := int64(g.limits.fill)
 	side, small := tile(c.Type)
@@ -88,20 +82,17 @@ func (g *gpu) ownGemm(c tensor, a, b arg, p product) error {
 	}
 	tilesM, tilesN := (p.M+side-1)/side, (p.N+side-1)/side
 	p.TilesN = divBy(int(tilesN))
-	each, bytes := p.M*p.N, int64(0)
+	each, bytes := int(p.M*p.N), 0
 	if p.Splits > 1 {
-		bytes = each * int64(p.Batch) * int64(p.Splits) * int64(c.Type.Size())
+		bytes = each * int(p.Batch) * int(p.Splits) * c.Type.Size()
 	}
-	return g.borrow(bytes, func(parts *memory) error {
-		size := grid{x: int(tilesM * tilesN), z: int(min(int64(p.Batch)*int64(p.Splits), int64(g.limits.rows)))}
-		err := g.launchOf("gemm", name, c, size, array(c), a, b, block(parts), record(&p))
-		if err != nil || p.Splits == 1 {
-			return err
-		}
-		blocks := grid{x: min(int((each+255)/256), g.limits.blocks), y: min(int(p.Batch), g.limits.rows)}
-		return g.launchOf("gemm", "gemm_join", c, blocks, array(c), block(parts), i64(int(p.Batch)),
-			i64(int(each)), i64(int(p.Splits)), f64(p.Alpha), f64(p.Beta))
-	})
+	parts := g.borrow(bytes)
+	size := grid{x: int(tilesM * tilesN), z: min(int(p.Batch)*int(p.Splits), g.limits.rows)}
+	g.launchOf("gemm", name, c, size, c, a, b, parts, record(&p))
+	if p.Splits > 1 {
+		blocks := grid{x: min((each+255)/256, g.limits.blocks), y: min(int(p.Batch), g.limits.rows)}
+		g.launchOf("gemm", "gemm_join", c, blocks, c, parts, int(p.Batch), each, int(p.Splits), p.Alpha, p.Beta)
+	}
 }
 
 // flop is the operations of the product.

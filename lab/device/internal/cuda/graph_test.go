@@ -13,7 +13,7 @@ func TestFreeBeforeClose(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	m := must.Get(r.g.Alloc(400))
 	x := tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
-	rec := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
+	rec := must.Get(r.g.Record(r.op(func() { r.g.Fill(x, 1) })))
 	r.ok(r.g.Free(m))
 	y := r.new(backend.Float32, 100)
 	if y.Mem.(*memory).addr == m.(*memory).addr {
@@ -31,7 +31,7 @@ func TestRecordedIndex(t *testing.T) {
 	r := newCachingRig(t, Config{})
 	table, row := r.set(backend.Float32, []float64{1, 2}, 2, 1), r.new(backend.Float32, 1, 1)
 	index := r.ints([]int32{1}, 1)
-	rec := must.Get(r.g.Record(func() error { return r.g.Gather(row, table, index) }))
+	rec := must.Get(r.g.Record(r.op(func() { r.g.Gather(row, table, index) })))
 	r.ok(r.g.Sync())
 	r.ok(r.g.Upload(index, addressOf([]int32{2})))
 	r.ok(rec.Launch())
@@ -50,12 +50,12 @@ func TestTwoGraphs(t *testing.T) {
 			return tensor{Mem: m, Type: backend.Float32, Shape: []int{100}}
 		}
 		x := alloc()
-		a := must.Get(r.g.Record(func() error { return r.g.Fill(x, 1) }))
+		a := must.Get(r.g.Record(r.op(func() { r.g.Fill(x, 1) })))
 		var y tensor
 		b, err := r.g.Record(func() error {
 			r.ok(r.g.Free(x.Mem))
 			y = alloc()
-			return r.g.Fill(y, 2)
+			return r.op(func() { r.g.Fill(y, 2) })()
 		})
 		r.ok(err)
 		r.ok(a.Launch())
@@ -96,7 +96,7 @@ func TestRecordInFullMemory(t *testing.T) {
 			return err
 		}
 		x := tensor{Mem: m, Type: backend.Float32, Shape: []int{6 << 18}}
-		return errors.Join(r.g.Fill(x, 1), r.g.Free(m))
+		return errors.Join(r.op(func() { r.g.Fill(x, 1) })(), r.g.Free(m))
 	})
 	r.ok(err)
 	r.ok(rec.Launch())
@@ -111,16 +111,16 @@ func TestRecordingsOfTwoDevices(t *testing.T) {
 		other.set(backend.Float32, []float64{5}, 1)
 	var second backend.Graph
 	first, err := one.g.Record(func() error {
-		if err := one.g.Fill(x, 2); err != nil {
-			return err
-		}
-		g, err := other.g.Record(func() error { return other.g.Fill(y, 3) })
-		second = g
-		return errors.Join(err, other.g.Fill(z, 4))
+		one.do(func() { one.g.Fill(x, 2) })
+		second = must.Get(other.g.Record(other.op(func() { other.g.Fill(y, 3) })))
+		other.do(func() { other.g.Fill(z, 4) })
+		return nil
 	})
 	one.ok(err)
 	other.near("beside a recording", other.get(z), []float64{4}, 0, 0)
-	one.ok(errors.Join(one.g.Fill(x, 0), other.g.Fill(y, 0), other.g.Fill(z, 0), first.Launch()))
+	one.do(func() { one.g.Fill(x, 0) })
+	other.do(func() { other.g.Fill(y, 0); other.g.Fill(z, 0) })
+	one.ok(first.Launch())
 	one.near("of the first", one.get(x), []float64{2}, 0, 0)
 	other.near("not launched", other.get(y), []float64{0}, 0, 0)
 	other.near("not recorded", other.get(z), []float64{0}, 0, 0)

@@ -46,6 +46,17 @@ func (r *rig) ok(err error) {
 	}
 }
 
+// do runs operations, which must not fail.
+func (r *rig) do(f func()) {
+	r.Helper()
+	r.ok(r.op(f)())
+}
+
+// op runs operations and returns how they failed.
+func (r *rig) op(f func()) func() error {
+	return func() error { return r.g.do(func() error { f(); return nil }) }
+}
+
 // new is a tensor of unknown contents.
 func (r *rig) new(dt backend.DType, shape ...int) tensor {
 	r.Helper()
@@ -64,7 +75,7 @@ func (r *rig) new(dt backend.DType, shape ...int) tensor {
 func (r *rig) full(dt backend.DType, v float64, shape ...int) tensor {
 	r.Helper()
 	t := r.new(dt, shape...)
-	r.ok(r.g.Fill(t, v))
+	r.do(func() { r.g.Fill(t, v) })
 	return t
 }
 

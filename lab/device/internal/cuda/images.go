@@ -58,32 +58,26 @@ func resample(x, y tensor) window {
 }
 
 // planewise launches a kernel over the planes of dst, with others. Batches are cut so that flat indices have 31 bits.
-func (g *gpu) planewise(name string, w window, dst part, others []part, extra ...arg) error {
+func (g *gpu) planewise(name string, w window, dst part, others []part, extra ...any) {
 	largest := dst.each
 	for _, o := range others {
 		largest = max(largest, o.each)
 	}
 	if largest > g.limits.flat {
-		return fmt.Errorf("cuda: %s: a plane has %d elements, more than 2^31", name, largest)
+		g.keep(fmt.Errorf("cuda: %s: a plane has %d elements, more than 2^31", name, largest))
 	}
-	return g.do(func() error {
-		if dst.t.Len() == 0 {
-			return nil
+	if dst.t.Len() == 0 || g.err != nil {
+		return
+	}
+	planes, step := dst.t.Len()/dst.each, g.limits.flat/largest
+	for at := 0; at < planes; at += step {
+		n := min(step, planes-at) * dst.threads
+		args := []any{shift(dst.t, at*dst.each)}
+		for _, o := range others {
+			args = append(args, shift(o.t, at*o.each))
 		}
-		planes, step := dst.t.Len()/dst.each, g.limits.flat/largest
-		for at := 0; at < planes; at += step {
-			n := min(step, planes-at) * dst.threads
-			args := []arg{array(shift(dst.t, at*dst.each))}
-			for _, o := range others {
-				args = append(args, array(shift(o.t, at*o.each)))
-			}
-			args = append(append(args, record(&w), i64(n)), extra...)
-			if err := g.eachOf("images", name, dst.t, n, args...); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+		g.eachOf("images", name, dst.t, n, append(append(args, record(&w), n), extra...)...)
+	}
 }
 
 // part is a tensor with so many elements a plane, and threads for them.
@@ -113,63 +107,63 @@ func patches(col, x tensor, b backend.Window) (window, part) {
 }
 
 // im2col writes patches: col[n, (c·kh+i)·kw+j, oy·OW+ox] = x[n, c, oy·s−p+i·d, ox·s−p+j·d], 0 outside.
-func (g *gpu) im2col(col, x tensor, b backend.Window) error {
+func (g *gpu) im2col(col, x tensor, b backend.Window) {
 	w, to := patches(col, x, b)
 	w.BySH = divBy((int(w.OH)*int(w.OW) + 3) / 4)
-	return g.planewise("im2col", w, to, []part{images(x)})
+	g.planewise("im2col", w, to, []part{images(x)})
 }
 
 // col2im adds patches up.
-func (g *gpu) col2im(x, col tensor, b backend.Window) error {
+func (g *gpu) col2im(x, col tensor, b backend.Window) {
 	w, from := patches(col, x, b)
-	return g.planewise("col2im", w, images(x), []part{from})
+	g.planewise("col2im", w, images(x), []part{from})
 }
 
 // MaxPool is maxima and where they are.
-func (g *gpu) MaxPool(y, index, x tensor, b backend.Window) error {
-	return g.planewise("max_pool", between(x, y).slides(b), images(y), []part{images(index), images(x)})
+func (g *gpu) MaxPool(y, index, x tensor, b backend.Window) {
+	g.planewise("max_pool", between(x, y).slides(b), images(y), []part{images(index), images(x)})
 }
 
 // MaxPoolVJP adds gradients where the maxima were.
-func (g *gpu) MaxPoolVJP(dx, dy, index tensor, b backend.Window) error {
-	return g.planewise("max_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy), images(index)})
+func (g *gpu) MaxPoolVJP(dx, dy, index tensor, b backend.Window) {
+	g.planewise("max_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy), images(index)})
 }
 
 // AvgPool is means of windows.
-func (g *gpu) AvgPool(y, x tensor, b backend.Window) error {
-	return g.planewise("avg_pool", between(x, y).slides(b), images(y), []part{images(x)})
+func (g *gpu) AvgPool(y, x tensor, b backend.Window) {
+	g.planewise("avg_pool", between(x, y).slides(b), images(y), []part{images(x)})
 }
 
 // AvgPoolVJP spreads gradients over windows.
-func (g *gpu) AvgPoolVJP(dx, dy tensor, b backend.Window) error {
-	return g.planewise("avg_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy)})
+func (g *gpu) AvgPoolVJP(dx, dy tensor, b backend.Window) {
+	g.planewise("avg_pool_vjp", between(dx, dy).slides(b), images(dx), []part{images(dy)})
 }
 
 // Nearest resamples.
-func (g *gpu) Nearest(y, x tensor) error {
-	return g.planewise("nearest", resample(x, y), images(y), []part{images(x)})
+func (g *gpu) Nearest(y, x tensor) {
+	g.planewise("nearest", resample(x, y), images(y), []part{images(x)})
 }
 
 // NearestVJP is its transpose.
-func (g *gpu) NearestVJP(dx, dy tensor) error {
-	return g.planewise("nearest_vjp", resample(dx, dy), images(dx), []part{images(dy)})
+func (g *gpu) NearestVJP(dx, dy tensor) {
+	g.planewise("nearest_vjp", resample(dx, dy), images(dx), []part{images(dy)})
 }
 
 // Bilinear resamples with linear interpolation.
-func (g *gpu) Bilinear(y, x tensor, align bool) error {
+func (g *gpu) Bilinear(y, x tensor, align bool) {
 	w, to := between(x, y), images(y)
 	to.threads = (to.each + 3) / 4
 	w.BySH = divBy(to.threads)
-	return g.bilinear("bilinear", w, to, images(x), align)
+	g.bilinear("bilinear", w, to, images(x), align)
 }
 
 // BilinearVJP is its transpose.
-func (g *gpu) BilinearVJP(dx, dy tensor, align bool) error {
-	return g.bilinear("bilinear_vjp", between(dx, dy), images(dx), images(dy), align)
+func (g *gpu) BilinearVJP(dx, dy tensor, align bool) {
+	g.bilinear("bilinear_vjp", between(dx, dy), images(dx), images(dy), align)
 }
 
 // bilinear launches a kernel whose window has the denominators of places where others have the kernel's divisors.
-func (g *gpu) bilinear(name string, w window, dst, src part, align bool) error {
+func (g *gpu) bilinear(name string, w window, dst, src part, align bool) {
 	denominator := func(in, out int32) int {
 		switch {
 		case 2*int(in)*int(out) > math.MaxInt32:
@@ -181,8 +175,9 @@ func (g *gpu) bilinear(name string, w window, dst, src part, align bool) error {
 	}
 	y, x := denominator(w.H, w.OH), denominator(w.W, w.OW)
 	if y*x == 0 {
-		return fmt.Errorf("cuda: %s: %d×%d to %d×%d: an axis is too long", name, w.H, w.W, w.OH, w.OW)
+		g.keep(fmt.Errorf("cuda: %s: %d×%d to %d×%d: an axis is too long", name, w.H, w.W, w.OH, w.OW))
+		return
 	}
 	w.ByKW, w.ByK = divBy(y), divBy(x)
-	return g.planewise(name, w, dst, []part{src}, flag(align), f64(1/float64(y)), f64(1/float64(x)))
+	g.planewise(name, w, dst, []part{src}, align, 1/float64(y), 1/float64(x))
 }

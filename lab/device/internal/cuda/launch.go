@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"strings"
 	"unsafe"
@@ -20,18 +21,32 @@ type arg struct {
 	all  int64 // bytes of the array, for who counts
 }
 
-func i32(v int) arg { return arg{bits: uint64(uint32(int32(v))), size: 4} }
-func i64(v int) arg { return arg{bits: uint64(v), size: 8} }
-
-// f64 is a real argument; kernels take all of them as double and round to their own type.
-func f64(v float64) arg { return arg{bits: *(*uint64)(unsafe.Pointer(&v)), size: 8} }
-
-// flag is 1 or 0.
-func flag(v bool) arg {
-	if v {
-		return i32(1)
+// argOf is the argument that a value makes: a tensor its address, a whole number 64 bits, an int32, a flag or the
+// number of a function 32. Kernels take all reals as double and round to their own type. No pointer is a value, so that
+// values stay on the stack.
+func argOf(v any) arg {
+	switch v := v.(type) {
+	case arg:
+		return v
+	case tensor:
+		return array(v)
+	case int:
+		return arg{bits: uint64(v), size: 8}
+	case float64:
+		return arg{bits: math.Float64bits(v), size: 8}
+	case int32:
+		return arg{bits: uint64(uint32(v)), size: 4}
+	case bool:
+		if v {
+			return arg{bits: 1, size: 4}
+		}
+		return arg{size: 4}
+	case backend.Unary:
+		return arg{bits: uint64(v), size: 4}
+	case backend.Binary:
+		return arg{bits: uint64(v), size: 4}
 	}
-	return i32(0)
+	panic("cuda: no kernel takes an argument of such a type")
 }
 
 // array is the address of a tensor's first element.
@@ -48,8 +63,8 @@ func block(m *memory) arg { return arg{bits: m.addr, size: 8, mem: m} }
 // record is a struct by value, laid out as C does.
 func record[T any](v *T) arg { return arg{blob: unsafe.Pointer(v), size: int(unsafe.Sizeof(*v))} }
 
-// grid is the number of blocks.
-type grid struct{ x, y, z int }
+// grid is the number of blocks, or in place of x that of the threads of all.
+type grid struct{ x, y, z, threads int }
 
 // launchSlots is where the driver finds arguments. It copies them before a launch returns, so one set does.
 type launchSlots struct {
@@ -66,27 +81,28 @@ func newLaunchSlots() *launchSlots {
 
 func (s *launchSlots) unpin() { s.pin.Unpin() }
 
-// fill lays the arguments out and checks them against the kernel's parameters.
-func (s *launchSlots) fill(e *entry, args []arg) error {
+// fill lays the arguments out and checks them against the kernel's parameters. It returns the bytes of the arrays.
+func (g *gpu) fill(e *entry, args []any) (bytes int64, err error) {
 	if len(args) != len(e.params) {
-		return fmt.Errorf("cuda: %s takes %d arguments, not %d", e.name, len(e.params), len(args))
+		return 0, fmt.Errorf("cuda: %s takes %d arguments, not %d", e.name, len(e.params), len(args))
 	}
-	at := 0
-	for k, a := range args {
+	s, at := g.slots, 0
+	for k, v := range args {
+		a := argOf(v)
 		if a.size != e.params[k] {
-			return fmt.Errorf("cuda: argument %d of %s has %d bytes, not %d", k, e.name, e.params[k], a.size)
+			return 0, fmt.Errorf("cuda: argument %d of %s has %d bytes, not %d", k, e.name, e.params[k], a.size)
 		}
+		g.touch(a.mem)
+		bytes += a.all
 		s.pointers[k] = unsafe.Pointer(&s.values[at])
 		if a.blob == nil {
 			s.values[at] = a.bits
-			at++
-			continue
+		} else {
+			copy(unsafe.Slice((*byte)(s.pointers[k]), a.size), unsafe.Slice((*byte)(a.blob), a.size))
 		}
-		words := (a.size + 7) / 8
-		copy(unsafe.Slice((*byte)(s.pointers[k]), a.size), unsafe.Slice((*byte)(a.blob), a.size))
-		at += words
+		at += (a.size + 7) / 8
 	}
-	return nil
+	return bytes, nil
 }
 
 // suffix is the end of the names of kernels of a type.
@@ -101,50 +117,41 @@ func suffix(t backend.DType) string {
 }
 
 // each launches a kernel with a thread for each of n elements, or as many as are worth it.
-func (g *gpu) each(module, name string, n int, args ...arg) error {
-	if n == 0 {
-		return nil
-	}
-	e, err := g.entry(module, name)
-	if err != nil {
-		return err
-	}
-	return g.start(e, grid{x: min((n-1)/e.block+1, g.limits.blocks)}, args)
+func (g *gpu) each(module, name string, n int, args ...any) {
+	g.launch(module, name, grid{threads: n}, args...)
 }
 
 // eachOf is each of the kernel for the type of t.
-func (g *gpu) eachOf(module, name string, t tensor, n int, args ...arg) error {
-	return g.each(module, name+suffix(t.Type), n, args...)
+func (g *gpu) eachOf(module, name string, t tensor, n int, args ...any) {
+	g.each(module, name+suffix(t.Type), n, args...)
 }
 
 // launchOf is launch of the kernel for the type of t.
-func (g *gpu) launchOf(module, name string, t tensor, size grid, args ...arg) error {
-	return g.launch(module, name+suffix(t.Type), size, args...)
+func (g *gpu) launchOf(module, name string, t tensor, size grid, args ...any) {
+	g.launch(module, name+suffix(t.Type), size, args...)
 }
 
-// launch launches a kernel. An empty grid launches nothing.
-func (g *gpu) launch(module, name string, size grid, args ...arg) error {
-	if size.x == 0 {
-		return nil
+// launch launches a kernel, unless an operation failed. An empty grid launches nothing.
+func (g *gpu) launch(module, name string, size grid, args ...any) {
+	if g.err == nil && max(size.x, size.threads) > 0 {
+		g.keep(g.start(module, name, size, args))
 	}
+}
+
+func (g *gpu) start(module, name string, size grid, args []any) error {
 	e, err := g.entry(module, name)
 	if err != nil {
 		return err
 	}
-	return g.start(e, size, args)
-}
-
-func (g *gpu) start(e *entry, size grid, args []arg) error {
-	if err := g.slots.fill(e, args); err != nil {
+	if size.threads > 0 {
+		size.x = min((size.threads-1)/e.block+1, g.limits.blocks)
+	}
+	bytes, err := g.fill(e, args)
+	if err != nil {
 		return err
 	}
-	var bytes int64
-	for _, a := range args {
-		g.touch(a.mem)
-		bytes += a.all
-	}
 	g.ran(bytes, 0)
-	err := g.call(cuLaunchKernel, e.handle, uintptr(size.x), uintptr(max(size.y, 1)), uintptr(max(size.z, 1)),
+	err = g.call(cuLaunchKernel, e.handle, uintptr(size.x), uintptr(max(size.y, 1)), uintptr(max(size.z, 1)),
 		uintptr(e.block), 1, 1, 0, g.stream, uintptr(unsafe.Pointer(&g.slots.pointers[0])), 0)
 	if err != nil {
 		return calledFor(e.name, err)

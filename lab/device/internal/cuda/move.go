@@ -87,31 +87,27 @@ func (g *gpu) Download(dst unsafe.Pointer, t tensor) error {
 }
 
 // Convert copies between types.
-func (g *gpu) Convert(dst, src tensor) error {
-	return g.do(func() error {
-		switch n := dst.Len(); {
-		case n == 0:
-			return nil
-		case dst.Type == src.Type:
-			return g.copy(dst, src)
-		case dst.Type == backend.Float32:
-			return g.each("elementwise", "narrow", n, array(dst), array(src), i64(n))
-		default:
-			return g.each("elementwise", "widen", n, array(dst), array(src), i64(n))
-		}
-	})
+func (g *gpu) Convert(dst, src tensor) {
+	switch n := dst.Len(); {
+	case dst.Type == src.Type:
+		g.copy(dst, src)
+	case dst.Type == backend.Float32:
+		g.each("elementwise", "narrow", n, dst, src, n)
+	default:
+		g.each("elementwise", "widen", n, dst, src, n)
+	}
 }
 
 // copy copies between tensors of one type and size.
-func (g *gpu) copy(dst, src tensor) error {
+func (g *gpu) copy(dst, src tensor) {
 	to, from := array(dst), array(src)
-	if to.bits == from.bits || dst.Len() == 0 {
-		return nil
+	if to.bits == from.bits || dst.Len() == 0 || g.err != nil {
+		return
 	}
 	g.touch(to.mem)
 	g.touch(from.mem)
 	g.ran(to.all+from.all, 0)
-	return g.call(cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits), bytesOf(dst), g.stream)
+	g.keep(g.call(cuMemcpyDtoDAsync, uintptr(to.bits), uintptr(from.bits), bytesOf(dst), g.stream))
 }
 
 // plain is the end of the names of kernels that only move elements.
@@ -137,7 +133,7 @@ func runs(dst, src tensor, sizes ...int) (name string, per int) {
 }
 
 // Permute writes src with its axes permuted: axis i of dst is axis perm[i] of src.
-func (g *gpu) Permute(dst, src tensor, perm []int) error {
+func (g *gpu) Permute(dst, src tensor, perm []int) {
 	to, from, name, per := slices.Clone(dst.Shape), slices.Clone(src.Shape), plain(dst.Type), 1
 	if last := len(perm) - 1; perm[last] == last {
 		name, per = runs(dst, src, from[last])
@@ -149,62 +145,43 @@ func (g *gpu) Permute(dst, src tensor, perm []int) error {
 		steps[i] = own[p]
 	}
 	a := newAxes(to, steps)
-	return g.do(func() error {
-		if a.Len == 0 {
-			return nil
+	if a.Rank == 1 && a.Step[0][0] == 1 {
+		g.copy(dst, src)
+		return
+	}
+	if batch, rows, cols, ok := a.transposes(); ok && per == 1 {
+		if tiles := batch * ((rows + 31) / 32); tiles <= math.MaxInt32 {
+			size := grid{x: (cols + 31) / 32, y: min(tiles, g.limits.rows)}
+			g.launch("layout", "transpose"+name, size, dst, src, batch, rows, cols)
+			return
 		}
-		if a.Rank == 1 && a.Step[0][0] == 1 {
-			return g.copy(dst, src)
-		}
-		if batch, rows, cols, ok := a.transposes(); ok && per == 1 {
-			tiles := batch * ((rows + 31) / 32)
-			if tiles <= math.MaxInt32 {
-				size := grid{x: (cols + 31) / 32, y: min(tiles, g.limits.rows)}
-				return g.launch("layout", "transpose"+name, size, array(dst), array(src), i64(batch), i64(rows),
-					i64(cols))
-			}
-		}
-		return g.each("layout", "permute"+name, int(a.Len), array(dst), array(src), record(&a))
-	})
+	}
+	g.each("layout", "permute"+name, int(a.Len), dst, src, record(&a))
 }
 
 // Reverse turns the last axis round: Permute's kernel, going backwards from the last element of a row.
-func (g *gpu) Reverse(dst, src tensor) error {
+func (g *gpu) Reverse(dst, src tensor) {
 	n := src.Shape[len(src.Shape)-1]
 	if src.Len() == 0 {
-		return nil
+		return
 	}
 	a := newAxes([]int{src.Len() / n, n}, []int{n, -1})
-	return g.do(func() error {
-		return g.each("layout", "permute"+plain(dst.Type), int(a.Len), array(dst), array(shift(src, n-1)), record(&a))
-	})
+	g.each("layout", "permute"+plain(dst.Type), int(a.Len), dst, shift(src, n-1), record(&a))
 }
 
 // Paste copies src into dst from index at of an axis on.
-func (g *gpu) Paste(dst, src tensor, axis, at int) error {
-	return g.part(dst, src, dst, src, axis, at)
-}
+func (g *gpu) Paste(dst, src tensor, axis, at int) { g.part(dst, src, dst, src, axis, at) }
 
 // Cut copies the part of src from index at of an axis on.
-func (g *gpu) Cut(dst, src tensor, axis, at int) error {
-	return g.part(dst, src, src, dst, axis, at)
-}
+func (g *gpu) Cut(dst, src tensor, axis, at int) { g.part(dst, src, src, dst, axis, at) }
 
 // part copies between the small tensor and its place in the big one.
-func (g *gpu) part(dst, src, big, small tensor, axis, at int) error {
-	inner, count := 1, 1
-	for i, s := range small.Shape {
-		switch {
-		case i < axis:
-			count *= s
-		case i > axis:
-			inner *= s
-		}
-	}
+func (g *gpu) part(dst, src, big, small tensor, axis, at int) {
+	inner, count := backend.Product(small.Shape[axis+1:]), backend.Product(small.Shape[:axis])
 	run, step := inner*small.Shape[axis], inner*big.Shape[axis]
 	sto, sfrom := run, run
-	if n := count * run; n == 0 {
-		return nil
+	if count*run == 0 {
+		return
 	}
 	to, from := dst, src
 	if &big.Shape[0] == &dst.Shape[0] {
@@ -214,49 +191,35 @@ func (g *gpu) part(dst, src, big, small tensor, axis, at int) error {
 		from.Offset += at * inner
 		sfrom = step
 	}
-	return g.do(func() error {
-		if count == 1 {
-			to.Shape, from.Shape = []int{run}, []int{run}
-			return g.copy(to, from)
-		}
-		name, per := runs(to, from, run, sto, sfrom)
-		return g.each("layout", "paste"+name, count*run/per, array(to), array(from), i64(count), i64(run/per),
-			i64(sto/per), i64(sfrom/per))
-	})
+	if count == 1 {
+		g.copy(as(to, run), as(from, run))
+		return
+	}
+	name, per := runs(to, from, run, sto, sfrom)
+	g.each("layout", "paste"+name, count*run/per, to, from, count, run/per, sto/per, sfrom/per)
 }
 
 // Gather copies rows of a table, as runs of 16 bytes where they begin at multiples of it.
-func (g *gpu) Gather(dst, table, index tensor) error {
+func (g *gpu) Gather(dst, table, index tensor) {
 	n, d := index.Len(), dst.Shape[1]
-	return g.do(func() error {
-		if n*d == 0 {
-			return nil
-		}
-		g.mayFault = true
-		name, per := runs(dst, table, d)
-		each := d / per
-		step := max(1, g.limits.flat/each)
-		for at := 0; at < n; at += step {
-			count := min(step, n-at) * each
-			if err := g.each("layout", "gather"+name, count, array(rowsOf(dst, at, n)), array(table),
-				array(rowsOf(index, at, n)), block(g.faults), i64(count), record(new(divBy(each))), i64(table.Shape[0]),
-				i64(at)); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	if n*d == 0 {
+		return
+	}
+	g.mayFault = true
+	name, per := runs(dst, table, d)
+	each := d / per
+	step := max(1, g.limits.flat/each)
+	for at := 0; at < n; at += step {
+		count := min(step, n-at) * each
+		g.each("layout", "gather"+name, count, rowsOf(dst, at, n), table, rowsOf(index, at, n), block(g.faults),
+			count, record(new(divBy(each))), table.Shape[0], at)
+	}
 }
 
 // Scatter adds rows to a table, in their order.
-func (g *gpu) Scatter(table, src, index tensor) error {
+func (g *gpu) Scatter(table, src, index tensor) {
 	n := index.Len()
-	return g.do(func() error {
-		if n == 0 {
-			return nil
-		}
-		g.mayFault = true
-		return g.launchOf("layout", "scatter", table, grid{x: min(n, g.limits.blocks)}, array(table),
-			array(src), array(index), block(g.faults), i64(n), i64(src.Shape[1]), i64(table.Shape[0]))
-	})
+	g.mayFault = g.mayFault || n > 0
+	g.launchOf("layout", "scatter", table, grid{x: min(n, g.limits.blocks)}, table, src, index,
+		block(g.faults), n, src.Shape[1], table.Shape[0])
 }

@@ -16,43 +16,29 @@ func stepsOf(shape []int, t tensor) []int {
 }
 
 // Affine is y = f(scale·(x − center) + shift).
-func (g *gpu) Affine(y, x tensor, by backend.Affine) error {
+func (g *gpu) Affine(y, x tensor, by backend.Affine) {
 	at := axesOf(y.Shape, by)
-	return g.do(func() error {
-		return g.eachOf("normalise", "affine", y, int(at.Len), array(y), array(x), array(by.Scale),
-			array(by.Center), array(by.Shift), record(&at), i32(int(by.Func)), f64(by.P))
-	})
+	g.eachOf("normalise", "affine", y, int(at.Len), y, x, by.Scale, by.Center, by.Shift, record(&at), by.Func, by.P)
 }
 
 // AffineVJP is dz = f'(z)·dy with its sums.
-func (g *gpu) AffineVJP(dz, sum, along, x, y, dy tensor, by backend.Affine) error {
+func (g *gpu) AffineVJP(dz, sum, along, x, y, dy tensor, by backend.Affine) {
 	at := axesOf(sum.Shape, by)
-	return g.do(func() error {
-		j, splits := newJob(sum, x)
-		return g.reduce("normalise", "affine_vjp", "affine_vjp", x, &j, splits, []arg{array(sum), array(along)},
-			[]arg{array(dz), array(x), array(y), array(dy), array(by.Scale), array(by.Center), array(by.Shift),
-				record(&at), i32(int(by.Func)), f64(by.P)}, nil)
-	})
+	j, splits := newJob(sum, x)
+	g.reduce("normalise", "affine_vjp", "affine_vjp", x, &j, splits, []any{sum, along},
+		[]any{dz, x, y, dy, by.Scale, by.Center, by.Shift, record(&at), by.Func, by.P}, nil)
 }
 
 // Moments is mean, variance and 1/√(variance + eps).
-func (g *gpu) Moments(mean, variance, rstd, x tensor, eps float64, lost int) error {
-	return g.do(func() error {
-		j, splits := newJob(mean, x)
-		constants := []arg{f64(eps), f64(float64(lost))}
-		return g.reduce("normalise", "moments", "moments", x, &j, splits,
-			[]arg{array(mean), array(variance), array(rstd)},
-			append([]arg{array(x)}, constants...), append(constants, i64(int(j.Over.Len))))
-	})
+func (g *gpu) Moments(mean, variance, rstd, x tensor, eps float64, lost int) {
+	j, splits := newJob(mean, x)
+	g.reduce("normalise", "moments", "moments", x, &j, splits, []any{mean, variance, rstd},
+		[]any{x, eps, float64(lost)}, []any{eps, float64(lost), int(j.Over.Len)})
 }
 
 // MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more.
-func (g *gpu) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) error {
+func (g *gpu) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) {
 	at, count := newAxes(dx.Shape, broadcast(m.Mean.Shape)), dx.Len()/max(1, m.Mean.Len())
-	return g.do(func() error {
-		return g.eachOf("normalise", "moments_vjp", dx, int(at.Len), array(dx), array(dz), array(x),
-			array(m.Mean), array(m.Rstd),
-			array(m.Scale), array(m.Sum), array(m.Along), array(m.More), record(&at), f64(1/float64(max(1, count))),
-			f64(1/float64(max(1, count-lost))))
-	})
+	g.eachOf("normalise", "moments_vjp", dx, int(at.Len), dx, dz, x, m.Mean, m.Rstd, m.Scale, m.Sum, m.Along, m.More,
+		record(&at), 1/float64(max(1, count)), 1/float64(max(1, count-lost)))
 }

@@ -62,6 +62,9 @@ type gpu struct {
 	stage    stage
 	traffic  backend.Traffic
 	closed   bool
+
+	err  error     // the first failure since Begin
+	held []*memory // what they borrowed
 }
 
 // Open returns the GPU, or an error that wraps ErrNoDevice and names the files that were searched.
@@ -170,19 +173,42 @@ func (g *gpu) prepare() (err error) {
 
 func cudaVersion(v int32) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// do runs f with the context current on a pinned thread, and nobody else on the device.
-func (g *gpu) do(f func() error) error {
+// Begin makes the context current on a pinned thread, with nobody else on the device, until End.
+func (g *gpu) Begin() {
 	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.closed {
-		return errors.New("cuda: the device is closed")
-	}
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	if err := g.call(cuCtxSetCurrent, g.context); err != nil {
-		return err
+	if g.closed {
+		g.err = errors.New("cuda: the device is closed")
+	} else {
+		g.err = g.call(cuCtxSetCurrent, g.context)
 	}
-	return f()
+}
+
+// End gives back what operations borrowed.
+func (g *gpu) End() error {
+	g.giveBack(0)
+	err := g.err
+	g.err = nil
+	runtime.UnlockOSThread()
+	g.mu.Unlock()
+	return err
+}
+
+// do runs f between Begin and End.
+func (g *gpu) do(f func() error) (err error) {
+	g.Begin()
+	defer func() { err = g.End() }()
+	if g.err == nil {
+		g.keep(f())
+	}
+	return nil
+}
+
+// keep keeps the first failure since Begin.
+func (g *gpu) keep(err error) {
+	if g.err == nil {
+		g.err = err
+	}
 }
 
 // Info describes the device.

@@ -129,13 +129,41 @@ func (g *gpu) release(m *memory) error {
 	return nil
 }
 
-// borrow calls f with a block of scratch memory, which goes back whatever f returns. For 0 bytes the block is nil.
-func (g *gpu) borrow(bytes int64, f func(*memory) error) error {
-	m, err := g.alloc(bytes)
-	if err != nil {
-		return err
+// borrow returns a block of scratch memory, which goes back when the round ends. It has no address for 0 bytes and
+// after a failure.
+func (g *gpu) borrow(bytes int) arg {
+	if g.err != nil || bytes == 0 {
+		return block(&memory{})
 	}
-	return firstOf([]error{f(m), g.release(m)})
+	m, err := g.alloc(int64(bytes))
+	if err != nil {
+		g.keep(err)
+		return block(&memory{})
+	}
+	g.held = append(g.held, m)
+	return block(m)
+}
+
+// borrowTensor is borrow for a tensor of unknown contents.
+func (g *gpu) borrowTensor(t backend.DType, shape ...int) tensor {
+	s := tensor{Type: t, Shape: shape}
+	s.Mem = g.borrow(s.Len() * t.Size()).mem
+	return s
+}
+
+// round calls f and gives back what f borrows.
+func (g *gpu) round(f func()) {
+	first := len(g.held)
+	f()
+	g.giveBack(first)
+}
+
+// giveBack gives back all but the first blocks that were borrowed, the latest first.
+func (g *gpu) giveBack(first int) {
+	for _, m := range slices.Backward(g.held[first:]) {
+		g.keep(g.release(m))
+	}
+	g.held = g.held[:first]
 }
 
 // give returns a block to the driver.

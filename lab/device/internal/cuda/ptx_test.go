@@ -61,7 +61,7 @@ func TestMachineCode(t *testing.T) {
 			r := newRig(t, Config{})
 			if !c.want { // the emulator executes PTX alone
 				x := r.set(backend.Float32, []float64{1, 2, 3}, 3)
-				r.ok(r.g.Map(x, x, backend.Square, 0))
+				r.do(func() { r.g.Map(x, x, backend.Square, 0) })
 				r.near("squares", r.get(x), []float64{1, 4, 9}, 0, 0)
 			}
 			r.ok(r.g.do(func() error {

@@ -119,7 +119,7 @@ func probe(r *rig, body string) error {
 	if strings.Contains(body, "ctaid") || strings.Contains(body, "[%rd1]") {
 		blocks = 2
 	}
-	r.ok(r.g.do(func() error { return r.g.launch("probe", "probe", grid{x: blocks}, array(to), array(from)) }))
+	r.do(func() { r.g.launch("probe", "probe", grid{x: blocks}, to, from) })
 	if err := r.g.Sync(); err != nil {
 		r.g.Close()
 		return err
@@ -184,7 +184,7 @@ func TestTensorCores(t *testing.T) {
 		r.ok(r.g.do(func() error { return r.g.load(m, "probe", text) }))
 		r.g.modules["probe"] = m
 		to, from := r.set(backend.Float32, sums, 256), r.set(backend.Float32, factors, 192)
-		r.ok(r.g.do(func() error { return r.g.launch("probe", "probe", grid{x: 1}, array(to), array(from)) }))
+		r.do(func() { r.g.launch("probe", "probe", grid{x: 1}, to, from) })
 		defer r.g.Close()
 		if err := r.g.Sync(); err != nil {
 			return nil, err

@@ -61,47 +61,32 @@ func newJob(dst, x tensor) (j job, splits int) {
 }
 
 // Reduce reduces the axes where dst has size 1.
-func (g *gpu) Reduce(dst, x tensor, f backend.Reduction) error {
-	return g.do(func() error { return g.reduceOne(dst, x, f) })
-}
-
-// reduceOne is Reduce within another operation.
-func (g *gpu) reduceOne(dst, x tensor, f backend.Reduction) error {
+func (g *gpu) Reduce(dst, x tensor, f backend.Reduction) {
 	j, splits := newJob(dst, x)
-	return g.reduce("reduce", reductions[f], reductions[f], x, &j, splits, []arg{array(dst)}, []arg{array(x)},
-		[]arg{i64(int(j.Over.Len))})
+	g.reduce("reduce", reductions[f], reductions[f], x, &j, splits, []any{dst}, []any{x}, []any{int(j.Over.Len)})
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
-func (g *gpu) ReduceDot(dst, x, y tensor) error {
-	return g.do(func() error {
-		j, splits := newJob(dst, x)
-		return g.reduce("reduce", "dot", "sum", x, &j, splits, []arg{array(dst)}, []arg{array(x), array(y)},
-			[]arg{i64(int(j.Over.Len))})
-	})
+func (g *gpu) ReduceDot(dst, x, y tensor) {
+	j, splits := newJob(dst, x)
+	g.reduce("reduce", "dot", "sum", x, &j, splits, []any{dst}, []any{x, y}, []any{int(j.Over.Len)})
 }
 
 // reduce launches a kernel with outputs, parts, inputs and the job, and where there are splits the
 // one that joins them, with outputs, parts, the numbers of outputs and splits, and what finishing
 // has.
-func (g *gpu) reduce(module, name, finish string, x tensor, j *job, splits int,
-	outputs, inputs, finishing []arg) error {
-	outs := int(j.Out.Len)
+func (g *gpu) reduce(module, name, finish string, x tensor, j *job, splits int, outputs, inputs, finishing []any) {
+	outs, bytes := int(j.Out.Len), 0
 	if outs == 0 {
-		return nil
+		return
 	}
-	bytes := int64(0)
 	if splits > 1 {
-		bytes = int64(splits) * int64(outs) * partSize
+		bytes = splits * outs * partSize
 	}
-	return g.borrow(bytes, func(parts *memory) error {
-		per := 256 / int(j.Lanes)
-		args := slices.Concat(outputs, []arg{block(parts)}, inputs, []arg{record(j)})
-		err := g.launchOf(module, name, x, grid{x: (outs + per - 1) / per, y: splits}, args...)
-		if err != nil || splits == 1 {
-			return err
-		}
-		return g.eachOf(module, finish+"_finish", x, outs,
-			slices.Concat(outputs, []arg{block(parts), i64(outs), i64(splits)}, finishing)...)
-	})
+	parts, per := g.borrow(bytes), 256/int(j.Lanes)
+	g.launchOf(module, name, x, grid{x: (outs + per - 1) / per, y: splits},
+		slices.Concat(outputs, []any{parts}, inputs, []any{record(j)})...)
+	if splits > 1 {
+		g.eachOf(module, finish+"_finish", x, outs, slices.Concat(outputs, []any{parts, outs, splits}, finishing)...)
+	}
 }

@@ -22,82 +22,53 @@ func (s geometry) turned() backend.Window {
 }
 
 // spread is Conv.
-func (s geometry) spread(y, x, weight tensor) error {
-	return s.turn(weight, func(m tensor) error {
-		return s.tiles(x, s.out*s.taps()*s.before, func(lo, hi int) error {
-			return s.g.scratchTensor(x.Type, []int{hi - lo, s.out * s.taps(), s.before},
-				func(col tensor) error {
-					err := s.g.Gemm(col, 1, m, true, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), false, 0)
-					return firstOf([]error{err, s.g.col2im(rowsOf(y, lo, hi), col, s.turned())})
-				})
-		})
+func (s geometry) spread(y, x, weight tensor) {
+	m := s.turn(weight)
+	s.tiles(x, s.out*s.taps()*s.before, func(lo, hi int) {
+		col := s.g.borrowTensor(x.Type, hi-lo, s.out*s.taps(), s.before)
+		s.g.Gemm(col, 1, m, true, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), false, 0)
+		s.g.col2im(rowsOf(y, lo, hi), col, s.turned())
 	})
 }
 
 // spreadInput is ConvInput.
-func (s geometry) spreadInput(dx, dy, weight tensor) error {
-	return s.turn(weight, func(m tensor) error {
-		return s.gather(dy, func(lo, hi int, col tensor) error {
-			return s.g.Gemm(as(rowsOf(dx, lo, hi), hi-lo, s.in, s.before), 1, m, false, col, false, 0)
-		})
+func (s geometry) spreadInput(dx, dy, weight tensor) {
+	m := s.turn(weight)
+	s.gather(dy, func(lo, hi int, col tensor) {
+		s.g.Gemm(as(rowsOf(dx, lo, hi), hi-lo, s.in, s.before), 1, m, false, col, false, 0)
 	})
 }
 
 // spreadWeight is ConvWeight.
-func (s geometry) spreadWeight(dw, x, dy tensor) error {
-	return s.g.scratchTensor(dw.Type, []int{s.in, s.out * s.taps()}, func(turned tensor) error {
-		if err := s.g.Fill(turned, 0); err != nil {
-			return err
-		}
-		err := s.gather(dy, func(lo, hi int, col tensor) error {
-			return s.addProducts(turned, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), col)
-		})
-		if err != nil {
-			return err
-		}
-		return s.turnBack(dw, turned)
+func (s geometry) spreadWeight(dw, x, dy tensor) {
+	turned := s.g.borrowTensor(dw.Type, s.in, s.out*s.taps())
+	s.g.Fill(turned, 0)
+	s.gather(dy, func(lo, hi int, col tensor) {
+		s.addProducts(turned, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), col)
 	})
+	// back to the weight's own order
+	ordered, reversed := s.g.borrowTensor(dw.Type, s.out, s.in, s.taps()), s.g.borrowTensor(dw.Type, s.out, s.in, s.taps())
+	s.g.Permute(ordered, as(turned, s.in, s.out, s.taps()), []int{1, 0, 2})
+	s.g.Reverse(reversed, ordered)
+	s.g.Combine(dw, dw, as(reversed, s.out, s.patch), backend.Add)
 }
 
 // gather calls f with the patches of dy that each pixel of x went to, some examples at a time.
-func (s geometry) gather(dy tensor, f func(lo, hi int, col tensor) error) error {
-	return s.tiles(dy, s.out*s.taps()*s.before, func(lo, hi int) error {
-		return s.g.scratchTensor(dy.Type, []int{hi - lo, s.out * s.taps(), s.before}, func(col tensor) error {
-			if err := s.g.im2col(col, rowsOf(dy, lo, hi), s.turned()); err != nil {
-				return err
-			}
-			return f(lo, hi, col)
-		})
+func (s geometry) gather(dy tensor, f func(lo, hi int, col tensor)) {
+	s.tiles(dy, s.out*s.taps()*s.before, func(lo, hi int) {
+		col := s.g.borrowTensor(dy.Type, hi-lo, s.out*s.taps(), s.before)
+		s.g.im2col(col, rowsOf(dy, lo, hi), s.turned())
+		f(lo, hi, col)
 	})
 }
 
-// turn calls f with a weight Out×In×taps as 1 × In × Out·taps with the taps reversed.
-func (s geometry) turn(weight tensor, f func(m tensor) error) error {
-	t := weight.Type
-	return s.g.scratchTensor(t, []int{1, s.in, s.out * s.taps()}, func(m tensor) error {
-		err := s.g.scratchTensor(t, []int{s.out, s.in, s.taps()}, func(reversed tensor) error {
-			return firstOf([]error{
-				s.g.Reverse(reversed, as(weight, s.out, s.in, s.taps())),
-				s.g.Permute(as(m, s.in, s.out, s.taps()), reversed, []int{1, 0, 2}),
-			})
-		})
-		if err != nil {
-			return err
-		}
-		return f(m)
+// turn returns a weight Out×In×taps as 1 × In × Out·taps with the taps reversed.
+func (s geometry) turn(weight tensor) tensor {
+	m := s.g.borrowTensor(weight.Type, 1, s.in, s.out*s.taps())
+	s.g.round(func() {
+		reversed := s.g.borrowTensor(weight.Type, s.out, s.in, s.taps())
+		s.g.Reverse(reversed, as(weight, s.out, s.in, s.taps()))
+		s.g.Permute(as(m, s.in, s.out, s.taps()), reversed, []int{1, 0, 2})
 	})
-}
-
-// turnBack adds a turned gradient to one of the weight's own order.
-func (s geometry) turnBack(dw, turned tensor) error {
-	shape := []int{s.out, s.in, s.taps()}
-	return s.g.scratchTensor(dw.Type, shape, func(ordered tensor) error {
-		return s.g.scratchTensor(dw.Type, shape, func(reversed tensor) error {
-			flat := as(reversed, s.out, s.patch)
-			return firstOf([]error{
-				s.g.Permute(ordered, as(turned, s.in, s.out, s.taps()), []int{1, 0, 2}),
-				s.g.Reverse(reversed, ordered), s.g.Combine(dw, dw, flat, backend.Add),
-			})
-		})
-	})
+	return m
 }

@@ -3,22 +3,17 @@ package cuda
 import "coupling/lab/device/internal/backend"
 
 // CrossEntropy is the losses and their gradients.
-func (g *gpu) CrossEntropy(loss, grad, logits, labels tensor) error {
+func (g *gpu) CrossEntropy(loss, grad, logits, labels tensor) {
 	n, k := logits.Shape[0], logits.Shape[1]
-	return g.do(func() error {
-		g.mayFault = true
-		return g.launchOf("training", "cross_entropy", loss, grid{x: min(n, g.limits.blocks)},
-			array(loss), array(grad), array(logits), array(labels), block(g.faults), i64(n), i64(k))
-	})
+	g.mayFault = true
+	g.launchOf("training", "cross_entropy", loss, grid{x: min(n, g.limits.blocks)}, loss, grad, logits, labels,
+		block(g.faults), n, k)
 }
 
 // ClipRows scales rows to at most a norm.
-func (g *gpu) ClipRows(dst, x tensor, bound float64) error {
+func (g *gpu) ClipRows(dst, x tensor, bound float64) {
 	n, d := x.Shape[0], x.Shape[1]
-	return g.do(func() error {
-		return g.launchOf("training", "clip_rows", dst, grid{x: min(n, g.limits.blocks)}, array(dst),
-			array(x), i64(n), i64(d), f64(bound))
-	})
+	g.launchOf("training", "clip_rows", dst, grid{x: min(n, g.limits.blocks)}, dst, x, n, d, bound)
 }
 
 // parts is the struct Parts of training.cu: arrays that one launch walks, in jobs of partJob elements.
@@ -63,50 +58,32 @@ func (g *gpu) partsOf(u backend.Update) (all []*parts, jobs int) {
 }
 
 // update makes a step: one kernel counts it and computes the factor that shortens gradients, the next ones use that.
-func (g *gpu) update(kernel string, u backend.Update, t tensor, beta1, beta2 float64, constants ...arg) error {
-	return g.do(func() error {
-		all, jobs := g.partsOf(u)
-		launch := func(kernel string, p *parts, args ...arg) error {
-			return g.launchOf("training", kernel, u.Factor,
-				grid{x: min(int(p.First[p.Count]), g.limits.blocks)}, append([]arg{record(p)}, args...)...)
-		}
-		tick := func(sums arg, n int) error {
-			return g.launch("training", "tick", grid{x: 1}, array(t), flag(t.Mem != nil), block(g.scratch), f64(beta1),
-				f64(beta2), sums, i64(n), f64(u.Clip))
-		}
-		var err error
-		if u.Clip == 0 {
-			err = tick(arg{size: 8}, 0)
-		} else {
-			err = g.borrow(int64(max(1, jobs))*8, func(sums *memory) error {
-				at := 0
-				for _, p := range all {
-					if err := launch("update_squares", p, block(sums), i64(at)); err != nil {
-						return err
-					}
-					at += int(p.First[p.Count])
-				}
-				return tick(block(sums), jobs)
-			})
-		}
+func (g *gpu) update(kernel string, u backend.Update, t tensor, beta1, beta2 float64, constants ...any) {
+	all, jobs := g.partsOf(u)
+	launch := func(kernel string, p *parts, args ...any) {
+		g.launchOf("training", kernel, u.Factor, grid{x: min(int(p.First[p.Count]), g.limits.blocks)},
+			append([]any{record(p)}, args...)...)
+	}
+	sums, count := arg{size: 8}, 0
+	if u.Clip > 0 {
+		sums = g.borrow(max(1, jobs) * 8)
 		for _, p := range all {
-			if err == nil {
-				err = launch(kernel, p,
-					append([]arg{block(g.scratch), array(u.Factor), array(u.Decay), flag(len(u.Average) > 0)},
-						constants...)...)
-			}
+			launch("update_squares", p, sums, count)
+			count += int(p.First[p.Count])
 		}
-		return err
-	})
+	}
+	g.launch("training", "tick", grid{x: 1}, t, t.Mem != nil, block(g.scratch), beta1, beta2, sums, count, u.Clip)
+	for _, p := range all {
+		launch(kernel, p, append([]any{block(g.scratch), u.Factor, u.Decay, len(u.Average) > 0}, constants...)...)
+	}
 }
 
 // Adam makes a step.
-func (g *gpu) Adam(u backend.Update, t tensor, a backend.Adam) error {
-	return g.update("adam", u, t, a.Beta1, a.Beta2, f64(a.Rate), f64(a.Beta1), f64(a.Beta2), f64(a.Eps), f64(a.Decay),
-		flag(a.Decoupled))
+func (g *gpu) Adam(u backend.Update, t tensor, a backend.Adam) {
+	g.update("adam", u, t, a.Beta1, a.Beta2, a.Rate, a.Beta1, a.Beta2, a.Eps, a.Decay, a.Decoupled)
 }
 
 // SGD makes a step.
-func (g *gpu) SGD(u backend.Update, s backend.SGD) error {
-	return g.update("sgd", u, tensor{}, 0, 0, f64(s.Rate), f64(s.Momentum), f64(s.Decay), flag(s.Nesterov))
+func (g *gpu) SGD(u backend.Update, s backend.SGD) {
+	g.update("sgd", u, tensor{}, 0, 0, s.Rate, s.Momentum, s.Decay, s.Nesterov)
 }

@@ -8,21 +8,17 @@ import (
 )
 
 // inSplits launches n log-sum-exps in count splits and joins them: launch gets memory for the tops and the sums of the
-// splits, none for a single one, which writes out itself.
-func (g *gpu) inSplits(out tensor, n, count int, launch func(tops, sums arg) error) error {
-	if count == 1 {
-		return launch(arg{size: 8}, arg{size: 8})
+// splits, without an address for a single one, which writes out itself.
+func (g *gpu) inSplits(out tensor, n, count int, launch func(tops, sums arg)) {
+	bytes := 0
+	if count > 1 {
+		bytes = count * n * out.Type.Size()
 	}
-	bytes := int64(count) * int64(n) * int64(out.Type.Size())
-	return g.borrow(bytes, func(tops *memory) error {
-		return g.borrow(bytes, func(sums *memory) error {
-			if err := launch(block(tops), block(sums)); err != nil {
-				return err
-			}
-			return g.launchOf("dense", "lse_join", out, grid{x: min((n+31)/32, g.limits.blocks)}, array(out),
-				block(tops), block(sums), i64(n), i64(count))
-		})
-	})
+	tops, sums := g.borrow(bytes), g.borrow(bytes)
+	launch(tops, sums)
+	if count > 1 {
+		g.launchOf("dense", "lse_join", out, grid{x: min((n+31)/32, g.limits.blocks)}, out, tops, sums, n, count)
+	}
 }
 
 // batchOf reads rank 2 as a batch of one.
@@ -35,15 +31,11 @@ func batchOf(c tensor) (batch, n, m int) {
 }
 
 // LSERows is out_i = log Σ_j exp(h_j − c_ij·inv).
-func (g *gpu) LSERows(out, c, h tensor, inv float64) error {
-	return g.do(func() error { return g.lseRows(out, c, h, inv) })
-}
-
-func (g *gpu) lseRows(out, c, h tensor, inv float64) error {
+func (g *gpu) LSERows(out, c, h tensor, inv float64) {
 	batch, n, m := batchOf(c)
 	rows := batch * n
 	if rows == 0 {
-		return nil
+		return
 	}
 	lanes := 256
 	if m <= 1024 {
@@ -52,25 +44,23 @@ func (g *gpu) lseRows(out, c, h tensor, inv float64) error {
 	per := 256 / lanes
 	blocks := (rows + per - 1) / per
 	count, chunk := g.limits.splits(blocks, m, lanes*16)
-	return g.inSplits(out, rows, count, func(tops, sums arg) error {
-		return g.launchOf("dense", "lse_rows"+strconv.Itoa(lanes), out, grid{x: blocks, y: count}, array(out),
-			tops, sums, array(c), array(h), i64(rows), i64(n), i64(m), i64(chunk), f64(inv))
+	g.inSplits(out, rows, count, func(tops, sums arg) {
+		g.launchOf("dense", "lse_rows"+strconv.Itoa(lanes), out, grid{x: blocks, y: count}, out, tops, sums, c, h, rows,
+			n, m, chunk, inv)
 	})
 }
 
 // LSECols is out_j = log Σ_i exp(g_i − c_ij·inv).
-func (g *gpu) LSECols(out, c, h tensor, inv float64) error {
+func (g *gpu) LSECols(out, c, h tensor, inv float64) {
 	batch, n, m := batchOf(c)
-	return g.do(func() error {
-		if batch*m == 0 {
-			return nil
-		}
-		blocks := (m + 127) / 128
-		count, chunk := g.limits.splits(blocks*batch, n, 16)
-		return g.inSplits(out, batch*m, count, func(tops, sums arg) error {
-			return g.launchOf("dense", "lse_cols", out, grid{blocks, count, min(batch, g.limits.rows)},
-				array(out), tops, sums, array(c), array(h), i64(batch), i64(n), i64(m), i64(chunk), f64(inv))
-		})
+	if batch*m == 0 {
+		return
+	}
+	blocks := (m + 127) / 128
+	count, chunk := g.limits.splits(blocks*batch, n, 16)
+	g.inSplits(out, batch*m, count, func(tops, sums arg) {
+		g.launchOf("dense", "lse_cols", out, grid{x: blocks, y: count, z: min(batch, g.limits.rows)}, out, tops, sums, c,
+			h, batch, n, m, chunk, inv)
 	})
 }
 
@@ -111,30 +101,29 @@ func tensorRows(dim int, t backend.DType, c backend.Cost) int {
 }
 
 // PointLSE is LSERows with costs made on the way.
-func (g *gpu) PointLSE(out, x, y, h tensor, c backend.Cost, inv float64) error {
+func (g *gpu) PointLSE(out, x, y, h tensor, c backend.Cost, inv float64) {
 	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
 	dim := dimFor(d)
 	if dim == 0 {
 		var none tensor
-		return g.inRows(out, x, y, none, h, none, none, c, inv, pairCosts, func(to, w tensor, _, _ int) error {
-			return g.lseRows(to, w, h, inv)
+		g.inRows(out, x, y, none, h, none, none, c, inv, pairCosts, func(to, w tensor, _, _ int) {
+			g.LSERows(to, w, h, inv)
 		})
+		return
 	}
-	return g.do(func() error {
-		if n == 0 {
-			return nil
-		}
-		at := strconv.Itoa(dim)
-		module, name, per := "point_lse_"+at, "point_lse"+at, 128*lseRowsOf(dim, out.Type)
-		if rows := tensorRows(dim, out.Type, c); rows > 0 {
-			module, name, per = "point_mma_"+at, "point_mma_lse"+at, rows
-		}
-		blocks := (n + per - 1) / per
-		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
-		return g.inSplits(out, n, count, func(tops, sums arg) error {
-			return g.launchOf(module, name, out, grid{x: blocks, y: count}, array(out), tops, sums,
-				array(x), array(y), array(h), i64(n), i64(m), i32(d), i64(chunk), costOf(c, inv))
-		})
+	if n == 0 {
+		return
+	}
+	at := strconv.Itoa(dim)
+	module, name, per := "point_lse_"+at, "point_lse"+at, 128*lseRowsOf(dim, out.Type)
+	if rows := tensorRows(dim, out.Type, c); rows > 0 {
+		module, name, per = "point_mma_"+at, "point_mma_lse"+at, rows
+	}
+	blocks := (n + per - 1) / per
+	count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
+	g.inSplits(out, n, count, func(tops, sums arg) {
+		g.launchOf(module, name, out, grid{x: blocks, y: count}, out, tops, sums, x, y, h, n, m, int32(d), chunk,
+			costOf(c, inv))
 	})
 }
 
@@ -151,64 +140,57 @@ type sum struct {
 }
 
 // pointSum runs it, with the columns split where rows are few.
-func (g *gpu) pointSum(out, x, y tensor, a sum) error {
+func (g *gpu) pointSum(out, x, y tensor, a sum) {
 	n, m, d := x.Shape[0], y.Shape[0], x.Shape[1]
-	return g.do(func() error {
-		if out.Len() == 0 {
-			return nil
-		}
-		at := strconv.Itoa(a.dim)
-		module, name, per := "point_sum_"+at, "point_"+a.name+at, 128
-		if rows := tensorRows(a.dim, out.Type, a.cost); rows > 0 && (a.name == "mass" || a.name == "grad") {
-			module, name, per = "point_mma_"+at, "point_mma_"+a.name+at, rows
-		}
-		blocks := (n + per - 1) / per
-		count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
-		if most := 1 << 17; chunk > most && a.dim >= 16 { // these are not compensated: chunks stay short
-			count, chunk = (m+most-1)/most, most
-		}
-		to := func(to arg) error {
-			return g.launchOf(module, name, out, grid{x: blocks, y: count}, to, array(x), array(y),
-				array(a.u), array(a.h), array(a.v), array(a.r), array(a.s), i64(n), i64(m), i32(d), i32(a.width),
-				i64(chunk), costOf(a.cost, a.inv), flag(a.linear))
-		}
-		if count == 1 {
-			return to(array(out))
-		}
-		return g.borrow(int64(count)*int64(out.Len())*int64(out.Type.Size()), func(parts *memory) error {
-			if err := to(block(parts)); err != nil {
-				return err
-			}
-			return g.eachOf("dense", "join_sums", out, out.Len(), array(out), block(parts), i64(out.Len()),
-				i64(count))
-		})
-	})
+	if out.Len() == 0 {
+		return
+	}
+	at := strconv.Itoa(a.dim)
+	module, name, per := "point_sum_"+at, "point_"+a.name+at, 128
+	if rows := tensorRows(a.dim, out.Type, a.cost); rows > 0 && (a.name == "mass" || a.name == "grad") {
+		module, name, per = "point_mma_"+at, "point_mma_"+a.name+at, rows
+	}
+	blocks := (n + per - 1) / per
+	count, chunk := g.limits.splits(blocks, m, g.limits.pointUnit(blocks, m))
+	if most := 1 << 17; chunk > most && a.dim >= 16 { // these are not compensated: chunks stay short
+		count, chunk = (m+most-1)/most, most
+	}
+	to := array(out)
+	if count > 1 {
+		to = g.borrow(count * out.Len() * out.Type.Size())
+	}
+	g.launchOf(module, name, out, grid{x: blocks, y: count}, to, x, y, a.u, a.h, a.v, a.r, a.s, n, m, int32(d),
+		int32(a.width), chunk, costOf(a.cost, a.inv), a.linear)
+	if count > 1 {
+		g.eachOf("dense", "join_sums", out, out.Len(), out, to, out.Len(), count)
+	}
 }
 
 // wideDim reports whether a dimension has kernels whose sums are as wide as points.
 func wideDim(dim int, t backend.DType) bool { return dim > 0 && (t == backend.Float32 || dim <= 16) }
 
 // PointApply is out_i = Σ_j P_ij v_j.
-func (g *gpu) PointApply(out, x, y, u, h, v tensor, c backend.Cost, inv float64) error {
+func (g *gpu) PointApply(out, x, y, u, h, v tensor, c backend.Cost, inv float64) {
 	dim, k := dimFor(x.Shape[1]), v.Shape[1]
 	a := sum{name: "apply", u: u, h: h, v: v, width: k, cost: c, inv: inv, dim: dim}
 	switch {
 	case k == 1 && dim > 0:
 		a.name = "mass"
-		return g.pointSum(out, x, y, a)
+		g.pointSum(out, x, y, a)
 	case k <= dim && wideDim(dim, out.Type):
-		return g.pointSum(out, x, y, a)
+		g.pointSum(out, x, y, a)
+	default:
+		g.inRows(out, x, y, u, h, u, h, c, inv, pairPlan, func(to, w tensor, _, _ int) {
+			g.Gemm(to, 1, w, false, v, false, 0)
+		})
 	}
-	return g.inRows(out, x, y, u, h, u, h, c, inv, pairPlan, func(to, w tensor, _, _ int) error {
-		return g.gemm(to, array(w), array(v), newProduct(to, 1, w, false, v, false, 0))
-	})
 }
 
 // PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c/∂x_i.
-func (g *gpu) PointGrad(grad, x, y, u, h, r, s tensor, c backend.Cost, inv float64, linear bool) error {
+func (g *gpu) PointGrad(grad, x, y, u, h, r, s tensor, c backend.Cost, inv float64, linear bool) {
 	d := x.Shape[1]
 	if dim := dimFor(d); wideDim(dim, grad.Type) {
-		return g.pointSum(grad, x, y, sum{
+		g.pointSum(grad, x, y, sum{
 			name:   "grad",
 			u:      u,
 			h:      h,
@@ -220,34 +202,32 @@ func (g *gpu) PointGrad(grad, x, y, u, h, r, s tensor, c backend.Cost, inv float
 			linear: linear,
 			dim:    dim,
 		})
+		return
 	}
 	what := pairBracket
 	if linear {
 		what = pairLinear
 	}
-	return g.inRows(grad, x, y, u, h, r, s, c, inv, what, func(to, w tensor, lo, hi int) error {
+	g.inRows(grad, x, y, u, h, r, s, c, inv, what, func(to, w tensor, lo, hi int) {
 		rows := hi - lo
 		size := grid{x: (d + 63) / 64, y: min((rows+63)/64, g.limits.rows)}
-		return g.launchOf("tiles", "differences", grad, size, array(to), array(w),
-			array(rowsOf(x, lo, hi)), array(y), i64(rows), i64(y.Shape[0]), i64(d), costOf(c, inv))
+		g.launchOf("tiles", "differences", grad, size, to, w, rowsOf(x, lo, hi), y, rows, y.Shape[0], d, costOf(c, inv))
 	})
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
-func (g *gpu) PointCost(out, x, y, u, h tensor, c backend.Cost, inv float64) error {
+func (g *gpu) PointCost(out, x, y, u, h tensor, c backend.Cost, inv float64) {
 	if dim := dimFor(x.Shape[1]); dim > 0 {
-		return g.pointSum(out, x, y, sum{name: "cost", u: u, h: h, width: 1, cost: c, inv: inv, dim: dim})
+		g.pointSum(out, x, y, sum{name: "cost", u: u, h: h, width: 1, cost: c, inv: inv, dim: dim})
+		return
 	}
-	return g.inRows(out, x, y, u, h, u, h, c, inv, pairCost, func(to, w tensor, lo, hi int) error {
-		to.Shape = []int{hi - lo, 1}
-		return g.reduceOne(to, w, backend.Sum)
+	g.inRows(out, x, y, u, h, u, h, c, inv, pairCost, func(to, w tensor, lo, hi int) {
+		g.Reduce(as(to, hi-lo, 1), w, backend.Sum)
 	})
 }
 
 // Costs writes cost(x_i, y_j).
-func (g *gpu) Costs(c, x, y tensor, k backend.Cost) error {
-	return g.do(func() error {
-		none := tensor{}
-		return g.pairs(c, x, y, none, none, none, none, 0, k, 1, pairCosts)
-	})
+func (g *gpu) Costs(c, x, y tensor, k backend.Cost) {
+	var none tensor
+	g.pairs(c, x, y, none, none, none, none, 0, k, 1, pairCosts)
 }

@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -25,14 +24,13 @@ func TestLongSums(t *testing.T) {
 	zero, dh, dv := r.set(dt, []float64{0}, 1), r.set(dt, make([]float64, m), m), r.set(dt, one, m, 1)
 	lse, mass := r.new(dt, 1), r.new(dt, 1)
 	c, none := &cost{1, 0, 1}, block(&memory{})
-	r.ok(r.g.do(func() error {
-		return errors.Join(
-			r.g.launch("point_lse_1", "point_lse1_f32", grid{x: 1, y: 1}, array(lse), none, none, array(x),
-				array(dy), array(dh), i64(1), i64(m), i32(1), i64(m), record(c)),
-			r.g.launch("point_sum_1", "point_mass1_f32", grid{x: 1, y: 1}, array(mass), array(x), array(dy),
-				array(zero), array(dh), array(dv),
-				none, none, i64(1), i64(m), i32(1), i32(1), i64(m), record(c), flag(false)))
-	}))
+	r.do(func() {
+		r.g.launch("point_lse_1", "point_lse1_f32", grid{x: 1, y: 1}, lse, none, none, x,
+			dy, dh, 1, m, int32(1), m, record(c))
+		r.g.launch("point_sum_1", "point_mass1_f32", grid{x: 1, y: 1}, mass, x, dy,
+			zero, dh, dv,
+			none, none, 1, m, int32(1), int32(1), m, record(c), false)
+	})
 	// A tile is 128 terms, each sum of them off by half a unit; an exponential is off by 4.
 	const tol = 64 + 4
 	r.near("PointLSE", r.get(lse), []float64{math.Log(want)}, eps(dt), tol*eps(dt))
@@ -69,8 +67,8 @@ func TestTensorProducts(t *testing.T) {
 		}
 		tol *= (9*float64((d+7)/8) + 8) * 0x1p-23
 		out := r.new(dt, n)
-		h := r.set(dt, []float64{0, math.Inf(-1)}, 2)
-		r.ok(r.g.PointLSE(out, r.set(dt, x, n, d), r.set(dt, y, 2, d), h, backend.Cost{Square: 1}, inv))
+		from, to, h := r.set(dt, x, n, d), r.set(dt, y, 2, d), r.set(dt, []float64{0, math.Inf(-1)}, 2)
+		r.do(func() { r.g.PointLSE(out, from, to, h, backend.Cost{Square: 1}, inv) })
 		r.near(fmt.Sprintf("d = %d", d), r.get(out), want, 0, tol)
 	}
 }
@@ -84,8 +82,8 @@ func TestInfiniteSums(t *testing.T) {
 		for _, d := range []int{1, 2, 3, 4, 8, 16} { // wider sums are not compensated
 			for _, width := range []int{1, d} {
 				out, v := r.new(dt, n, width), r.full(dt, math.Inf(1), m, width)
-				r.ok(r.g.PointApply(out, r.full(dt, 0, n, d), r.full(dt, 0, m, d), r.full(dt, 0, n),
-					r.full(dt, 0, m), v, backend.Cost{Abs: 1}, 1))
+				x, y, u, h := r.full(dt, 0, n, d), r.full(dt, 0, m, d), r.full(dt, 0, n), r.full(dt, 0, m)
+				r.do(func() { r.g.PointApply(out, x, y, u, h, v, backend.Cost{Abs: 1}, 1) })
 				r.near(fmt.Sprintf("d = %d, width %d", d, width), r.get(out), r.get(v)[:n*width], 0, 0)
 			}
 		}
@@ -100,8 +98,8 @@ func TestCancelled(t *testing.T) {
 	for i := range x {
 		x[i] = []float64{0x1p60, 1, -0x1p60}[i/256]
 	}
-	sum, dot, a := r.new(dt, 1), r.new(dt, 1), r.set(dt, x, n)
-	r.ok(errors.Join(r.g.Reduce(sum, a, backend.Sum), r.g.ReduceDot(dot, a, r.full(dt, 1, n))))
+	sum, dot, a, ones := r.new(dt, 1), r.new(dt, 1), r.set(dt, x, n), r.full(dt, 1, n)
+	r.do(func() { r.g.Reduce(sum, a, backend.Sum); r.g.ReduceDot(dot, a, ones) })
 	r.near("Sum", r.get(sum), []float64{256}, 0, 0)
 	r.near("ReduceDot", r.get(dot), []float64{256}, 0, 0)
 }
@@ -146,17 +144,16 @@ func (r *rig) join(dt backend.DType, splits int) {
 		}
 		want[i] = top*math.Ln2 + math.Log(sum)
 	}
-	n, s, atops, asums := i64(rows), i64(splits), r.set(dt, tops, splits, rows), r.set(dt, sums, splits, rows)
+	n, s, atops, asums := rows, splits, r.set(dt, tops, splits, rows), r.set(dt, sums, splits, rows)
 	double := r.set(backend.Float64, sums, splits, rows)
 	joined, added, wide, products := r.new(dt, rows), r.new(dt, rows), r.new(dt, rows), r.new(dt, rows)
-	r.ok(r.g.do(func() error {
-		return errors.Join(
-			r.g.launch("dense", "lse_join"+suffix(dt), grid{x: 2}, array(joined), array(atops), array(asums), n, s),
-			r.g.launch("dense", "join_sums"+suffix(dt), grid{x: 1}, array(added), array(asums), n, s),
-			r.g.launch("dense", "join_wide"+suffix(dt), grid{x: 1}, array(wide), array(double), n, s),
-			r.g.launch("gemm", "gemm_join"+suffix(dt), grid{x: 1, y: 1}, array(products), array(asums), i64(1), n, s,
-				f64(1), f64(0)))
-	}))
+	r.do(func() {
+		r.g.launch("dense", "lse_join"+suffix(dt), grid{x: 2}, joined, atops, asums, n, s)
+		r.g.launch("dense", "join_sums"+suffix(dt), grid{x: 1}, added, asums, n, s)
+		r.g.launch("dense", "join_wide"+suffix(dt), grid{x: 1}, wide, double, n, s)
+		r.g.launch("gemm", "gemm_join"+suffix(dt), grid{x: 1, y: 1}, products, asums, 1, n, s,
+			1.0, 0.0)
+	})
 	r.near("lse_join", r.get(joined), want, 2*eps(dt), 8*eps(dt))
 	r.near("join_sums", r.get(added), total, 70*eps(backend.Float64)+eps(dt), 0)
 	r.near("join_wide", r.get(wide), total, 70*eps(backend.Float64)+eps(dt), 0)

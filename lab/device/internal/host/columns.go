@@ -42,13 +42,15 @@ func (r *reduction[T]) columns(out []T) {
 	}
 }
 
-// foldChunks folds the chunks' rows of partials.
+// foldChunks folds the chunks of each result, rows of width partials.
 func (r *reduction[T]) foldChunks(out []T, parts []partial, width, chunks int) {
-	r.e.each(len(out), per(chunks), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			o, column := i/width, i%width
-			r.put(out, i, r.joined(parts[o*chunks*width+column:], width, chunks))
+	r.e.items(len(out), per(chunks), func(i int) {
+		at := i/width*chunks*width + i%width
+		p := parts[at]
+		for c := 1; c < chunks; c++ {
+			p = merge(r.f, p, parts[at+c*width])
 		}
+		r.put(out, i, p)
 	})
 }
 

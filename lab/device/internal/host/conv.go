@@ -112,34 +112,35 @@ func matrix(t tensor, rows int) tensor {
 }
 
 // Conv is y = W ⋆ x.
-func (e *engine[T]) Conv(y, x, weight tensor, w backend.Window) error {
+func (e *engine[T]) Conv(y, x, weight tensor, w backend.Window) {
 	n, in, out := x.Shape[0], x.Shape[1], y.Shape[1]
 	if n == 0 || in > 0 && whole(x, y, w) {
-		return e.Gemm(matrix(y, n), 1, matrix(x, n), false, matrix(weight, out), true, 0)
+		e.Gemm(matrix(y, n), 1, matrix(x, n), false, matrix(weight, out), true, 0)
+		return
 	}
-	return e.gather(y, x, weight, w, padding{
+	e.gather(y, x, weight, w, padding{
 		forwardAxis(w, 0, x.Shape[2], y.Shape[2]), forwardAxis(w, 1, x.Shape[3], y.Shape[3]), x.Shape[2], x.Shape[3],
 	}, in, 1)
 }
 
 // ConvInput is dx = Wᵀ dy.
-func (e *engine[T]) ConvInput(dx, dy, weight tensor, w backend.Window) error {
+func (e *engine[T]) ConvInput(dx, dy, weight tensor, w backend.Window) {
 	n, in, out := dx.Shape[0], dx.Shape[1], dy.Shape[1]
 	if n == 0 || out > 0 && whole(dx, dy, w) {
-		return e.Gemm(matrix(dx, n), 1, matrix(dy, n), false, matrix(weight, out), false, 0)
+		e.Gemm(matrix(dx, n), 1, matrix(dy, n), false, matrix(weight, out), false, 0)
+		return
 	}
-	return e.gather(dx, dy, weight, w, padding{
+	e.gather(dx, dy, weight, w, padding{
 		inputAxis(w, 0, dx.Shape[2], dy.Shape[2]), inputAxis(w, 1, dx.Shape[3], dy.Shape[3]), dy.Shape[2], dy.Shape[3],
 	}, 1, in)
 }
 
 // gather writes to dst the sums over windows of src; weights of channels of dst and of src lie so many kernels apart.
-func (e *engine[T]) gather(dst, src, weight tensor, w backend.Window, pad padding, dstStep, srcStep int) error {
+func (e *engine[T]) gather(dst, src, weight tensor, w backend.Window, pad padding, dstStep, srcStep int) {
 	area := w.Kernel[0] * w.Kernel[1]
 	g := gathering[T]{e: e, n: dst.Shape[0], in: src.Shape[1], out: dst.Shape[1], src: view[T](src), dst: view[T](dst),
 		h: dst.Shape[2], w: dst.Shape[3], pad: pad, weights: tapWeights[T]{
 			data: view[T](weight), outStep: dstStep * area, inStep: srcStep * area, across: w.Kernel[1], area: area,
 		}}
 	g.run()
-	return nil
 }

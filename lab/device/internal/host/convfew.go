@@ -29,28 +29,26 @@ func (g *gathering[T]) few() {
 	r, c := g.pad.rows.phases[0], g.pad.cols.phases[0]
 	plane, across, source := g.pad.plane(), g.pad.cols.size, g.pad.h*g.pad.w
 	results := (g.h-1)*across + g.w // of a padded plane: what the rows are apart included
-	g.e.eachPad(g.n, 1, func(pad *pad[T], lo, hi int) {
-		for i := lo; i < hi; i++ {
-			image := pad.zeros(0, g.in*plane)
-			copyPlanes(g.e.k, g.pad, image, g.src[i*g.in*source:], g.in)
-			for o := range g.out {
-				products, sums := pad.zeros(1, g.weights.area*plane), pad.zeros(2, results)
-				weights := cpu.Matrix[T]{
-					Data:      g.weights.data[o*g.weights.outStep:],
-					Rows:      g.weights.area,
-					Cols:      g.in,
-					RowStride: 1,
-					ColStride: g.weights.inStep,
-				}
-				pad.gemm.Add(cpu.Dense(products, g.weights.area, plane), 1, weights, cpu.Dense(image, g.in, plane))
-				for _, y := range r.offsets {
-					for _, x := range c.offsets {
-						g.e.k.Axpy(sums, 1, products[y*across+x:][:results])
-						products = products[plane:]
-					}
-				}
-				g.e.k.CopyRows(g.dst[(i*g.out+o)*g.h*g.w:], g.w, sums, across, g.h, g.w)
+	g.e.itemsPad(g.n, 1, func(pad *pad[T], i int) {
+		image := pad.zeros(0, g.in*plane)
+		copyPlanes(g.e.k, g.pad, image, g.src[i*g.in*source:], g.in)
+		for o := range g.out {
+			products, sums := pad.zeros(1, g.weights.area*plane), pad.zeros(2, results)
+			weights := cpu.Matrix[T]{
+				Data:      g.weights.data[o*g.weights.outStep:],
+				Rows:      g.weights.area,
+				Cols:      g.in,
+				RowStride: 1,
+				ColStride: g.weights.inStep,
 			}
+			pad.gemm.Add(cpu.Dense(products, g.weights.area, plane), 1, weights, cpu.Dense(image, g.in, plane))
+			for _, y := range r.offsets {
+				for _, x := range c.offsets {
+					g.e.k.Axpy(sums, 1, products[y*across+x:][:results])
+					products = products[plane:]
+				}
+			}
+			g.e.k.CopyRows(g.dst[(i*g.out+o)*g.h*g.w:], g.w, sums, across, g.h, g.w)
 		}
 	})
 }

@@ -62,14 +62,12 @@ func (g *gathering[T]) run() {
 	g.prepare(bands)
 	batches := (g.n + g.batch - 1) / g.batch
 	parts := g.parts(batches)
-	g.e.eachPad(batches*parts, 1, func(pad *pad[T], lo, hi int) {
-		for i := lo; i < hi; i++ {
-			first := i / parts * g.batch
-			if last := min(first+g.batch, g.n); g.quads > 0 {
-				g.interleaved(pad, first, last, i%parts, parts)
-			} else {
-				g.images(pad, first, last, i%parts, parts)
-			}
+	g.e.itemsPad(batches*parts, 1, func(pad *pad[T], i int) {
+		first := i / parts * g.batch
+		if last := min(first+g.batch, g.n); g.quads > 0 {
+			g.interleaved(pad, first, last, i%parts, parts)
+		} else {
+			g.images(pad, first, last, i%parts, parts)
 		}
 	})
 }
@@ -121,10 +119,8 @@ func (g *gathering[T]) prepare(bands [][][]tapBand) {
 		}
 	}
 	strips := len(g.widths)
-	g.e.each(len(g.phases)*strips, 1, func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			g.pack(&g.phases[i/max(1, strips)], i%strips)
-		}
+	g.e.items(len(g.phases)*strips, 1, func(i int) {
+		g.pack(&g.phases[i/max(1, strips)], i%strips)
 	})
 }
 

@@ -232,12 +232,13 @@ func (s *share) size() int { return s.starts[len(s.starts)-1] }
 
 // ConvWeight is dW += Σ_n dy_n ⋆ x_n. Channels of x are dealt out; each element's sum goes through
 // the examples in order.
-func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
+func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) {
 	if dw.Len() == 0 || x.Shape[0] == 0 {
-		return nil
+		return
 	}
 	if whole(x, dy, w) {
-		return e.Gemm(matrix(dw, dw.Shape[0]), 1, matrix(dy, x.Shape[0]), true, matrix(x, x.Shape[0]), false, 1)
+		e.Gemm(matrix(dw, dw.Shape[0]), 1, matrix(dy, x.Shape[0]), true, matrix(x, x.Shape[0]), false, 1)
+		return
 	}
 	c := newCorrelation(e, x, dy, w)
 	team := e.workers()
@@ -256,7 +257,6 @@ func (e *engine[T]) ConvWeight(dw, x, dy tensor, w backend.Window) error {
 			c.addTo(to, p, acc, s)
 		}
 	})
-	return nil
 }
 
 // addTo adds the rows to dw.
@@ -287,22 +287,19 @@ func (c correlation[T]) addTo(dw []T, p *pad[T], acc []T, s *share) {
 }
 
 // ConvSquares is s_n += |dy_n ⋆ x_n|².
-func (e *engine[T]) ConvSquares(squares, x, dy tensor, w backend.Window) error {
+func (e *engine[T]) ConvSquares(squares, x, dy tensor, w backend.Window) {
 	to := view[T](squares)
 	if len(to) == 0 || x.Shape[1]*dy.Shape[1] == 0 {
-		return nil
+		return
 	}
 	c := newCorrelation(e, x, dy, w)
 	c.batch = 1
 	s := c.share(0, c.in)
-	e.eachPad(c.n, 1, func(p *pad[T], lo, hi int) {
-		for i := lo; i < hi; i++ {
-			acc := p.zeros(1, s.size())
-			c.sum(p, acc, s, i)
-			to[i] += T(c.norm(acc, s))
-		}
+	e.itemsPad(c.n, 1, func(p *pad[T], i int) {
+		acc := p.zeros(1, s.size())
+		c.sum(p, acc, s, i)
+		to[i] += T(c.norm(acc, s))
 	})
-	return nil
 }
 
 // norm is the sum of the squares of the rows.

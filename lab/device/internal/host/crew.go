@@ -12,6 +12,7 @@ import (
 type crew struct {
 	size   int // 0: GOMAXPROCS
 	record *[]launch
+	err    error // the first failure, after which launches do nothing
 
 	job    launch // under way on several goroutines
 	next   atomic.Int64
@@ -23,7 +24,7 @@ type crew struct {
 type launch struct {
 	team, n, size int
 	work          func(worker, lo, hi int)
-	alone         func() error
+	alone         func()
 }
 
 func (c *crew) workers() int {
@@ -43,32 +44,54 @@ func (c *crew) each(n, size int, work func(lo, hi int)) {
 	c.share(c.workers(), n, size, func(_, lo, hi int) { work(lo, hi) })
 }
 
+// items is each for work on one item at a time.
+func (c *crew) items(n, size int, work func(i int)) {
+	c.each(n, size, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			work(i)
+		}
+	})
+}
+
 // share is each on up to team goroutines, the caller's among them; work gets the number of its goroutine.
 func (c *crew) share(team, n, size int, work func(worker, lo, hi int)) {
 	size = max(size, 1)
-	_ = c.do(launch{team: min(team, (n+size-1)/size), n: n, size: size, work: work})
+	c.do(launch{team: min(team, (n+size-1)/size), n: n, size: size, work: work})
 }
 
-// once is a launch of work that is not shared, and the only kind that may fail.
-func (c *crew) once(f func() error) error { return c.do(launch{alone: f}) }
+// once is a launch of work that is not shared, and the only kind that may fail: it sets err.
+func (c *crew) once(f func()) { c.do(launch{alone: f}) }
 
 // do runs a launch and records it.
-func (c *crew) do(l launch) error {
+func (c *crew) do(l launch) {
 	if c.record != nil {
 		*c.record = append(*c.record, l)
 	}
-	return c.run(l)
+	c.run(l)
 }
 
-func (c *crew) run(l launch) error {
-	if l.alone != nil {
-		return l.alone()
-	}
-	if l.team <= 1 {
+// Begin comes before operations.
+func (c *crew) Begin() {}
+
+// End returns the first failure.
+func (c *crew) End() error {
+	err := c.err
+	c.err = nil
+	return err
+}
+
+func (c *crew) run(l launch) {
+	switch {
+	case c.err != nil:
+		return
+	case l.alone != nil:
+		l.alone()
+		return
+	case l.team <= 1:
 		for lo := 0; lo < l.n; lo += l.size {
 			l.work(0, lo, min(lo+l.size, l.n))
 		}
-		return nil
+		return
 	}
 	for w := len(c.runs) + 1; w < l.team; w++ {
 		c.runs = append(c.runs, func() { defer c.others.Done(); c.part(w) })
@@ -81,7 +104,6 @@ func (c *crew) run(l launch) error {
 	}
 	c.part(0)
 	c.others.Wait()
-	return nil
 }
 
 // part does chunks of the job until all are taken.

@@ -8,15 +8,14 @@ import (
 type tensor = backend.Tensor
 
 // Fill sets every element, of integers too.
-func (e *engine[T]) Fill(t tensor, value float64) error {
+func (e *engine[T]) Fill(t tensor, value float64) {
 	if t.Type == backend.Int32 {
 		x := view[int32](t)
 		e.each(len(x), grain, func(lo, hi int) { fill(x[lo:hi], int32(value)) })
-		return nil
+		return
 	}
 	x := view[T](t)
 	e.each(len(x), grain, func(lo, hi int) { fill(x[lo:hi], T(value)) })
-	return nil
 }
 
 func fill[T any](x []T, v T) {
@@ -26,7 +25,7 @@ func fill[T any](x []T, v T) {
 }
 
 // Axpby is dst = alpha·x + beta·y.
-func (e *engine[T]) Axpby(dst tensor, alpha float64, x tensor, beta float64, y tensor) error {
+func (e *engine[T]) Axpby(dst tensor, alpha float64, x tensor, beta float64, y tensor) {
 	to, xs, ys, a, b := view[T](dst), view[T](x), view[T](y), T(alpha), T(beta)
 	inPlace := dst.Mem == y.Mem && dst.Offset == y.Offset && b == 1
 	e.each(len(to), grain, func(lo, hi int) {
@@ -42,11 +41,10 @@ func (e *engine[T]) Axpby(dst tensor, alpha float64, x tensor, beta float64, y t
 			}
 		}
 	})
-	return nil
 }
 
 // Combine is dst = f(a, b) with broadcasts.
-func (e *engine[T]) Combine(dst, a, b tensor, f backend.Binary) error {
+func (e *engine[T]) Combine(dst, a, b tensor, f backend.Binary) {
 	to, as, bs := view[T](dst), view[T](a), view[T](b)
 	e.rows(broadcast(dst.Shape, a.Shape, b.Shape), func(d, n int, at, step [maxOperands]int) {
 		out := to[d : d+n]
@@ -63,7 +61,6 @@ func (e *engine[T]) Combine(dst, a, b tensor, f backend.Binary) error {
 			pairs(out, as[at[0]:][:n], bs[at[1]:][:n], f)
 		}
 	})
-	return nil
 }
 
 // pairs is d_i = f(a_i, b_i).

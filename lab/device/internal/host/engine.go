@@ -39,6 +39,15 @@ func (e *engine[T]) eachPad(n, size int, work func(p *pad[T], lo, hi int)) {
 	e.share(team, n, size, func(w, lo, hi int) { work(e.pads[w], lo, hi) })
 }
 
+// itemsPad is items for work that needs scratch memory.
+func (e *engine[T]) itemsPad(n, size int, work func(p *pad[T], i int)) {
+	e.eachPad(n, size, func(p *pad[T], lo, hi int) {
+		for i := lo; i < hi; i++ {
+			work(p, i)
+		}
+	})
+}
+
 // buf is buffer i with n elements of unknown contents.
 func (p *pad[T]) buf(i, n int) []T {
 	if cap(p.bufs[i]) < n {

@@ -4,11 +4,11 @@ import "coupling/lab/device/cpu"
 
 // Gemm is c = alpha·op(a)·op(b) + beta·c. Each element is a sum over k whose order depends on k alone (see cpu.Gemm),
 // so how rows, columns and matrices are dealt out may depend on the number of workers.
-func (e *engine[T]) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool, beta float64) error {
+func (e *engine[T]) Gemm(c tensor, alpha float64, a tensor, transA bool, b tensor, transB bool, beta float64) {
 	out := view[T](c)
 	e.scale(out, T(beta))
 	if len(out) == 0 || a.Len() == 0 {
-		return nil
+		return
 	}
 	p := product3[T]{e: e, alpha: T(alpha), out: out, a: matrices[T](a, transA), b: matrices[T](b, transB), batch: 1}
 	if len(c.Shape) == 3 {
@@ -23,7 +23,6 @@ func (e *engine[T]) Gemm(c tensor, alpha float64, a tensor, transA bool, b tenso
 	} else {
 		p.blocks()
 	}
-	return nil
 }
 
 // scale is x = beta·x, zeros for beta = 0 whatever x holds.
@@ -86,19 +85,17 @@ func (p product3[T]) blocks() {
 	shares = max(1, (shares+p.batch-1)/p.batch)
 	br, bc := split(p.rows, p.cols, shares)
 	down, across := (p.rows+br-1)/br, (p.cols+bc-1)/bc
-	p.e.eachPad(p.batch*down*across, 1+least/max(1, br*bc*p.depth*4), func(pad *pad[T], lo, hi int) {
-		for i := lo; i < hi; i++ {
-			n, r, c := i/(down*across), i/across%down*br, i%across*bc
-			rows, cols := min(br, p.rows-r), min(bc, p.cols-c)
-			to := cpu.Matrix[T]{
-				Data:      p.out[(n*p.rows+r)*p.cols+c:],
-				Rows:      rows,
-				Cols:      cols,
-				RowStride: p.cols,
-				ColStride: 1,
-			}
-			pad.gemm.Add(to, p.alpha, p.a.at(n, r, rows, 0, p.depth), p.b.at(n, 0, p.depth, c, cols))
+	p.e.itemsPad(p.batch*down*across, 1+least/max(1, br*bc*p.depth*4), func(pad *pad[T], i int) {
+		n, r, c := i/(down*across), i/across%down*br, i%across*bc
+		rows, cols := min(br, p.rows-r), min(bc, p.cols-c)
+		to := cpu.Matrix[T]{
+			Data:      p.out[(n*p.rows+r)*p.cols+c:],
+			Rows:      rows,
+			Cols:      cols,
+			RowStride: p.cols,
+			ColStride: 1,
 		}
+		pad.gemm.Add(to, p.alpha, p.a.at(n, r, rows, 0, p.depth), p.b.at(n, 0, p.depth, c, cols))
 	})
 }
 

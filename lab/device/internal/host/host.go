@@ -89,11 +89,9 @@ func (h *Host) Record(f func() error) (backend.Graph, error) {
 // Launch runs the launches again.
 func (g *graph) Launch() error {
 	for _, l := range g.launches {
-		if err := g.h.run(l); err != nil {
-			return err
-		}
+		g.h.run(l)
 	}
-	return nil
+	return g.h.End()
 }
 
 // Close gives the memory back.

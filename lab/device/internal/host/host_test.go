@@ -28,7 +28,7 @@ func array[T float32 | float64 | int32](t testing.TB, h *Host, x []T, shape ...i
 	case []float64:
 		typ = backend.Float64
 	}
-	if len(x) != product(shape) {
+	if len(x) != backend.Product(shape) {
 		t.Fatalf("%d elements for %v", len(x), shape)
 	}
 	m, err := h.Alloc(int64(len(x)) * int64(typ.Size()))

@@ -1,5 +1,7 @@
 package host
 
+import "coupling/lab/device/internal/backend"
+
 // Loops over several arrays of one shape, each with its own strides: broadcasts have stride 0.
 
 // maxAxes and maxOperands bound what loops holds without allocating.
@@ -66,7 +68,7 @@ func (l *loops) inner() (size int, step [maxOperands]int) {
 }
 
 // turns is their number.
-func (l *loops) turns() int { return product(l.size[:l.n]) }
+func (l *loops) turns() int { return backend.Product(l.size[:l.n]) }
 
 // at is the offsets of turn i.
 func (l *loops) at(i int) (offset [maxOperands]int) {

@@ -9,10 +9,9 @@ import (
 )
 
 // Map is dst = f(x).
-func (e *engine[T]) Map(dst, x tensor, f backend.Unary, p float64) error {
+func (e *engine[T]) Map(dst, x tensor, f backend.Unary, p float64) {
 	to, from := view[T](dst), view[T](x)
 	e.each(len(to), grain, func(lo, hi int) { e.apply(to[lo:hi], from[lo:hi], f, p) })
-	return nil
 }
 
 // apply is d = f(x) for a run of elements; d may be x.
@@ -136,10 +135,9 @@ func sigmoid(x float64) float64 {
 }
 
 // MapVJP is dx = f'(x)·dy. At a kink the derivative is the one from the left.
-func (e *engine[T]) MapVJP(dx, x, y, dy tensor, f backend.Unary, p float64) error {
+func (e *engine[T]) MapVJP(dx, x, y, dy tensor, f backend.Unary, p float64) {
 	to, xs, ys, gs := view[T](dx), view[T](x), view[T](y), view[T](dy)
 	e.each(len(to), grain, func(lo, hi int) { e.slopes(to[lo:hi], xs[lo:hi], ys[lo:hi], gs[lo:hi], f, p) })
-	return nil
 }
 
 // slopes is d = f'(x)·g for a run of elements, given y = f(x); d may be g.

@@ -46,7 +46,7 @@ func (a affine[T]) run(z, x []T, at, step [maxOperands]int) {
 }
 
 // Affine is y = f(scale·(x − center) + shift).
-func (e *engine[T]) Affine(y, x tensor, by backend.Affine) error {
+func (e *engine[T]) Affine(y, x tensor, by backend.Affine) {
 	ys, xs, a := view[T](y), view[T](x), affineOf[T](by)
 	var bend func(lo, hi int)
 	if by.Func != backend.Identity {
@@ -56,7 +56,6 @@ func (e *engine[T]) Affine(y, x tensor, by backend.Affine) error {
 		func(d, n int, at, step [maxOperands]int) {
 			a.run(ys[d:d+n], xs[d:d+n], at, step)
 		}, bend)
-	return nil
 }
 
 // derivative are the arguments of AffineVJP beside x.
@@ -69,14 +68,13 @@ type derivative[T cpu.Float] struct {
 }
 
 // AffineVJP is dz = f'(z)·dy with its sums.
-func (e *engine[T]) AffineVJP(dz, sum, along, x, y, dy tensor, by backend.Affine) error {
+func (e *engine[T]) AffineVJP(dz, sum, along, x, y, dy tensor, by backend.Affine) {
 	d := derivative[T]{by: by, a: affineOf[T](by), dz: view[T](dz), y: view[T](y), dy: view[T](dy), sum: view[T](sum)}
 	d.at = broadcast(sum.Shape, by.Scale.Shape, by.Center.Shape, by.Shift.Shape)
 	if along.Mem != nil {
 		d.along = view[T](along)
 	}
 	e.reduce(sum, x, reduction[T]{f: slopes, d: &d})
-	return nil
 }
 
 func (d *derivative[T]) put(i int, p partial) {
@@ -145,10 +143,9 @@ type momentsOf[T cpu.Float] struct {
 }
 
 // Moments is mean, variance and 1/√(variance + eps).
-func (e *engine[T]) Moments(mean, variance, rstd, x tensor, eps float64, lost int) error {
+func (e *engine[T]) Moments(mean, variance, rstd, x tensor, eps float64, lost int) {
 	m := momentsOf[T]{view[T](mean), view[T](variance), view[T](rstd), eps, lost}
 	e.reduce(mean, x, reduction[T]{f: moments, m: &m})
-	return nil
 }
 
 func (m *momentsOf[T]) put(i int, p partial) {
@@ -206,7 +203,7 @@ func (m *momentsOf[T]) rows(r *reduction[T], acc []partial, base, first, last in
 }
 
 // MomentsVJP is dx = scale·(dz − sum/count − (x − mean)·rstd²·along/(count − lost)) + more.
-func (e *engine[T]) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) error {
+func (e *engine[T]) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) {
 	to, ds, xs := view[T](dx), view[T](dz), view[T](x)
 	mean, rstd, scale, sum, along := view[T](m.Mean), view[T](m.Rstd), view[T](m.Scale), view[T](m.Sum),
 		view[T](m.Along)
@@ -228,5 +225,4 @@ func (e *engine[T]) MomentsVJP(dx, dz, x tensor, m backend.Moments, lost int) er
 			out, dz, x = out[run:], dz[run:], x[run:]
 		}
 	})
-	return nil
 }

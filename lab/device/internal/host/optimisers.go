@@ -42,11 +42,11 @@ func (r row[T]) each(lo, hi int, work func(k, from, to int)) {
 }
 
 // update makes a step: begin sets its constants, given by how much gradients are shortened, and step moves a run.
-func (e *engine[T]) update(u backend.Update, begin func(clip float64), step func(w, g, m, v []T)) error {
+func (e *engine[T]) update(u backend.Update, begin func(clip float64), step func(w, g, m, v []T)) {
 	r := newRow[T](u)
 	squares := e.squaredNorm(r, u.Clip > 0)
 	var decay T
-	_ = e.once(func() error {
+	e.once(func() {
 		clip := 1.0
 		if u.Clip > 0 {
 			clip = min(1, u.Clip/(math.Sqrt(folded(squares))+1e-6))
@@ -55,7 +55,6 @@ func (e *engine[T]) update(u backend.Update, begin func(clip float64), step func
 			decay = view[T](u.Decay)[0]
 		}
 		begin(clip)
-		return nil
 	})
 	e.each(r.size, grain, func(lo, hi int) {
 		r.each(lo, hi, func(k, from, to int) {
@@ -69,7 +68,6 @@ func (e *engine[T]) update(u backend.Update, begin func(clip float64), step func
 			}
 		})
 	})
-	return nil
 }
 
 // squaredNorm leaves the sums of the squares of the gradients in each chunk where it is asked to.
@@ -103,10 +101,10 @@ func follow[T cpu.Float](a, w []T, decay T) {
 }
 
 // Adam makes one step of Adam (Kingma and Ba 2015, algorithm 1).
-func (e *engine[T]) Adam(u backend.Update, t tensor, a backend.Adam) error {
+func (e *engine[T]) Adam(u backend.Update, t tensor, a backend.Adam) {
 	count, factor := view[int32](t), view[T](u.Factor)
 	var s adamStep[T]
-	return e.update(u, func(clip float64) {
+	e.update(u, func(clip float64) {
 		count[0]++
 		s = newAdamStep[T](a, float64(count[0]), a.Rate*float64(factor[0]), clip)
 	}, func(w, g, m, v []T) { s.do(w, g, m, v) })
@@ -144,11 +142,11 @@ func (s *adamStep[T]) do(w, g, m, v []T) {
 }
 
 // SGD makes one step of gradient descent with momentum: m = μ·m + g, w −= rate·m, or rate·(g + μ·m) by Nesterov.
-func (e *engine[T]) SGD(u backend.Update, s backend.SGD) error {
+func (e *engine[T]) SGD(u backend.Update, s backend.SGD) {
 	factor := view[T](u.Factor)
 	var clip, rate T
 	mu, decay := T(s.Momentum), T(s.Decay)
-	return e.update(u, func(c float64) {
+	e.update(u, func(c float64) {
 		clip, rate = T(c), T(s.Rate*float64(factor[0]))
 	}, func(w, g, m, _ []T) {
 		for i, x := range w {

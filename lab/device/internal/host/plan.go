@@ -46,7 +46,7 @@ type values[T cpu.Float] struct {
 func newValues[T cpu.Float](e *engine[T], v tensor) values[T] {
 	s := values[T]{e: e, v: view[T](v), m: v.Shape[0], k: v.Shape[1]}
 	if s.few() {
-		s.t = transpose(e.crew, e.hold(1, s.m*s.k), s.v, s.m, s.k)
+		s.t = e.transpose(e.hold(1, s.m*s.k), s.v, s.m, s.k)
 	}
 	return s
 }

@@ -27,19 +27,15 @@ func (e *engine[T]) cloud(y tensor, cost backend.Cost) cloud[T] {
 		d:    y.Shape[1],
 		cost: cpu.Cost[T]{Square: T(cost.Square), Abs: T(cost.Abs)},
 	}
-	c.t = transpose(e.crew, e.hold(0, c.m*c.d), c.y, c.m, c.d)
+	c.t = e.transpose(e.hold(0, c.m*c.d), c.y, c.m, c.d)
 	return c
 }
 
 // transpose writes the columns of an n×m matrix as rows of t, and returns it.
-func transpose[T cpu.Float](c *crew, t, x []T, n, m int) []T {
-	c.each(m, per(n), func(lo, hi int) {
-		for i := range n {
-			for k := lo; k < hi; k++ {
-				t[k*n+i] = x[i*m+k]
-			}
-		}
-	})
+func (e *engine[T]) transpose(t, x []T, n, m int) []T {
+	if n > 0 {
+		e.each(m, per(n), func(lo, hi int) { e.k.Transpose(t[lo*n:], n, x[lo:], m, n, hi-lo) })
+	}
 	return t
 }
 
@@ -80,16 +76,15 @@ func (l cloud[T]) blocks(x tensor, work func(p *pad[T], lo, hi int, c []T)) {
 }
 
 // Costs writes all costs.
-func (e *engine[T]) Costs(c, x, y tensor, cost backend.Cost) error {
+func (e *engine[T]) Costs(c, x, y tensor, cost backend.Cost) {
 	l, out, xs := e.cloud(y, cost), view[T](c), view[T](x)
 	e.eachPad(x.Shape[0], max(48, per(l.m*l.d)), func(pad *pad[T], lo, hi int) {
 		l.costs(pad, out[lo*l.m:hi*l.m], xs[lo*l.d:hi*l.d])
 	})
-	return nil
 }
 
 // PointLSE is out_i = log Σ_j exp(h_j − c_ij·inv).
-func (e *engine[T]) PointLSE(out, x, y, h tensor, cost backend.Cost, inv float64) error {
+func (e *engine[T]) PointLSE(out, x, y, h tensor, cost backend.Cost, inv float64) {
 	l, to, hs, xs := e.cloud(y, cost), view[T](out), view[T](h), view[T](x)
 	if l.d >= many {
 		l.blocks(x, func(_ *pad[T], lo, hi int, c []T) {
@@ -97,28 +92,24 @@ func (e *engine[T]) PointLSE(out, x, y, h tensor, cost backend.Cost, inv float64
 				to[i] = e.k.RowLSE(hs, c[(i-lo)*l.m:(i-lo+1)*l.m], T(inv))
 			}
 		})
-		return nil
+		return
 	}
-	e.each(len(to), per(l.m*(l.d+4)), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			to[i] = e.k.PointRowLSE(hs, xs[i*l.d:(i+1)*l.d], l.t, l.cost, T(inv))
-		}
+	e.items(len(to), per(l.m*(l.d+4)), func(i int) {
+		to[i] = e.k.PointRowLSE(hs, xs[i*l.d:(i+1)*l.d], l.t, l.cost, T(inv))
 	})
-	return nil
 }
 
 // PointApply is out_i = Σ_j P_ij v_j.
-func (e *engine[T]) PointApply(out, x, y, u, h, v tensor, cost backend.Cost, inv float64) error {
+func (e *engine[T]) PointApply(out, x, y, u, h, v tensor, cost backend.Cost, inv float64) {
 	l, to, us, hs, k := e.cloud(y, cost), view[T](out), view[T](u), view[T](h), v.Shape[1]
 	vs := newValues(e, v)
 	l.blocks(x, func(p *pad[T], lo, hi int, c []T) {
 		vs.weigh(p, to[lo*k:hi*k], e.plan(p, c, us[lo:hi], hs, T(inv)))
 	})
-	return nil
 }
 
 // PointCost is out_i = Σ_j P_ij·c_ij.
-func (e *engine[T]) PointCost(out, x, y, u, h tensor, cost backend.Cost, inv float64) error {
+func (e *engine[T]) PointCost(out, x, y, u, h tensor, cost backend.Cost, inv float64) {
 	l, to, us, hs := e.cloud(y, cost), view[T](out), view[T](u), view[T](h)
 	l.blocks(x, func(p *pad[T], lo, hi int, c []T) {
 		t := e.plan(p, c, us[lo:hi], hs, T(inv))
@@ -126,11 +117,10 @@ func (e *engine[T]) PointCost(out, x, y, u, h tensor, cost backend.Cost, inv flo
 			to[lo+i] = T(e.dot(t[i*l.m:(i+1)*l.m], c[i*l.m:(i+1)*l.m]))
 		}
 	})
-	return nil
 }
 
 // PointGrad is grad_i = Σ_j P_ij·(1 + r_i + s_j − c_ij·inv)·∂c_ij/∂x_i.
-func (e *engine[T]) PointGrad(grad, x, y, u, h, r, s tensor, cost backend.Cost, inv float64, linear bool) error {
+func (e *engine[T]) PointGrad(grad, x, y, u, h, r, s tensor, cost backend.Cost, inv float64, linear bool) {
 	l, to, xs := e.cloud(y, cost), view[T](grad), view[T](x)
 	us, hs, rs, ss := view[T](u), view[T](h), view[T](r), view[T](s)
 	l.blocks(x, func(p *pad[T], lo, hi int, c []T) {
@@ -148,7 +138,6 @@ func (e *engine[T]) PointGrad(grad, x, y, u, h, r, s tensor, cost backend.Cost, 
 		}
 		l.slopes(p, to[lo*l.d:hi*l.d], w, xs[lo*l.d:hi*l.d])
 	})
-	return nil
 }
 
 // slopes is Σ_j w_ij·∂c(x_i, y_j)/∂x_i. In few dimensions differences are taken before they are weighted, since near

@@ -13,10 +13,8 @@ import (
 func (e *engine[T]) planes(x, y tensor, work func(i int, x, y []T)) {
 	n, xs, ys := x.Shape[0]*x.Shape[1], view[T](x), view[T](y)
 	in, out := len(xs)/max(n, 1), len(ys)/max(n, 1)
-	e.each(n, per(max(in, out)), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			work(i, xs[i*in:(i+1)*in], ys[i*out:(i+1)*out])
-		}
+	e.items(n, per(max(in, out)), func(i int) {
+		work(i, xs[i*in:(i+1)*in], ys[i*out:(i+1)*out])
 	})
 }
 
@@ -26,9 +24,26 @@ type pooling struct {
 	out        int // elements of a plane of outputs
 }
 
+// axis is the geometry of rows or columns: sizes, stride, and what each kernel index reads.
+type axis struct {
+	in, out, stride int
+	taps            []tap
+}
+
+// tap is a kernel index: where it reads for output 0, and the outputs lo ≤ o < hi for which it reads inside.
+type tap struct{ from, lo, hi int }
+
 func newPooling(w backend.Window, x, y tensor) pooling {
-	rows, cols := axes(w, x.Shape, y.Shape[2:])
-	return pooling{rows, cols, rows.out * cols.out}
+	axis := func(i int) axis {
+		a := axis{in: x.Shape[2+i], out: y.Shape[2+i], stride: w.Stride[i]}
+		padded := forwardAxis(w, i, a.in, a.out)
+		for j, at := range padded.phases[0].offsets {
+			lo, hi := padded.phases[0].reading(j, padded.zeros, a.in)
+			a.taps = append(a.taps, tap{at - padded.zeros, lo, hi})
+		}
+		return a
+	}
+	return pooling{axis(0), axis(1), y.Shape[2] * y.Shape[3]}
 }
 
 // each calls visit for each run of n elements that one kernel index reads: outputs from o on, and inputs from at on
@@ -47,11 +62,10 @@ func (p pooling) each(visit func(o, at, n int)) {
 }
 
 // MaxPool is the largest element of each window and its index in the plane, the first of equals.
-func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) error {
+func (e *engine[T]) MaxPool(y, index, x tensor, w backend.Window) {
 	p, is := newPooling(w, x, y), view[int32](index)
 	at := p.windows()
 	e.planes(x, y, func(i int, x, y []T) { largestOf(p, at, y, is[i*p.out:(i+1)*p.out], x) })
-	return nil
 }
 
 // largestOf does a plane, given the offsets of each window's elements.
@@ -141,7 +155,7 @@ func rank[T cpu.Float](v T) int64 {
 }
 
 // MaxPoolVJP adds each dy to the element that won.
-func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) error {
+func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) {
 	is := view[int32](index)
 	e.planes(dx, dy, func(i int, d, g []T) {
 		clear(d)
@@ -149,18 +163,16 @@ func (e *engine[T]) MaxPoolVJP(dx, dy, index tensor, w backend.Window) error {
 			d[is[i*len(g)+o]] += v
 		}
 	})
-	return nil
 }
 
 // AvgPool is the mean of each window, padding counted.
-func (e *engine[T]) AvgPool(y, x tensor, w backend.Window) error {
+func (e *engine[T]) AvgPool(y, x tensor, w backend.Window) {
 	p, part := newPooling(w, x, y), 1/T(w.Kernel[0]*w.Kernel[1])
 	e.planes(x, y, func(_ int, x, y []T) {
 		clear(y)
 		p.each(func(o, at, n int) { gatherAdd(y[o:o+n], x[at:], p.cols.stride) })
 		e.k.Scale(y, part, y)
 	})
-	return nil
 }
 
 // gatherAdd adds every stride-th element of x to y.
@@ -178,12 +190,11 @@ func scatterAdd[T cpu.Float](d, v []T, stride int) {
 }
 
 // AvgPoolVJP spreads each dy evenly.
-func (e *engine[T]) AvgPoolVJP(dx, dy tensor, w backend.Window) error {
+func (e *engine[T]) AvgPoolVJP(dx, dy tensor, w backend.Window) {
 	p, part := newPooling(w, dx, dy), 1/T(w.Kernel[0]*w.Kernel[1])
 	e.planes(dx, dy, func(_ int, d, g []T) {
 		clear(d)
 		p.each(func(o, at, n int) { scatterAdd(d[at:], g[o:o+n], p.cols.stride) })
 		e.k.Scale(d, part, d)
 	})
-	return nil
 }

@@ -3,18 +3,17 @@ package host
 import "coupling/lab/device/philox"
 
 // Uniform draws uniform numbers in (lo, hi).
-func (e *engine[T]) Uniform(dst, state tensor, lo, hi float64) error {
+func (e *engine[T]) Uniform(dst, state tensor, lo, hi float64) {
 	shift, scale := float32(lo), float32(hi-lo)
 	e.draw(dst, state, func(out []T, w [4]uint32) {
 		for i := range out {
 			out[i] = T(philox.Affine(philox.Uniform(w[i&3]), shift, scale))
 		}
 	})
-	return nil
 }
 
 // Normal draws normal numbers.
-func (e *engine[T]) Normal(dst, state tensor, mean, sigma float64) error {
+func (e *engine[T]) Normal(dst, state tensor, mean, sigma float64) {
 	shift, scale := float32(mean), float32(sigma)
 	e.draw(dst, state, func(out []T, w [4]uint32) {
 		var z [4]float32
@@ -24,7 +23,6 @@ func (e *engine[T]) Normal(dst, state tensor, mean, sigma float64) error {
 			out[i] = T(philox.Affine(z[i&3], shift, scale))
 		}
 	})
-	return nil
 }
 
 // draw fills dst block by block, up to four numbers each, and moves the state on.
@@ -33,11 +31,10 @@ func (e *engine[T]) draw(dst, state tensor, numbers func(out []T, w [4]uint32)) 
 	join := func(lo, hi int32) uint64 { return uint64(uint32(lo)) | uint64(uint32(hi))<<32 }
 	blocks := (len(x) + 3) / 4
 	var seed, position uint64
-	_ = e.once(func() error {
+	e.once(func() {
 		seed, position = join(words[0], words[1]), join(words[2], words[3])
 		next := position + uint64(blocks)
 		words[2], words[3] = int32(uint32(next)), int32(uint32(next>>32))
-		return nil
 	})
 	e.each(blocks, grain/16, func(lo, hi int) {
 		for k := lo; k < hi; k++ {

@@ -15,15 +15,13 @@ const (
 )
 
 // Reduce reduces the axes where dst has size 1.
-func (e *engine[T]) Reduce(dst, x tensor, f backend.Reduction) error {
+func (e *engine[T]) Reduce(dst, x tensor, f backend.Reduction) {
 	e.reduce(dst, x, reduction[T]{f: f})
-	return nil
 }
 
 // ReduceDot is Σ x·y over the axes where dst has size 1.
-func (e *engine[T]) ReduceDot(dst, x, y tensor) error {
+func (e *engine[T]) ReduceDot(dst, x, y tensor) {
 	e.reduce(dst, x, reduction[T]{f: dot, y: view[T](y)})
-	return nil
 }
 
 // A reduction is kept × folded: the loops over the elements of the result, and over what becomes one of them. Its
@@ -62,10 +60,8 @@ func (e *engine[T]) reduce(dst, x tensor, r reduction[T]) {
 	r.count = r.folded.turns()
 	out := view[T](dst)
 	if x.Len() == 0 {
-		e.each(len(out), grain, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				r.put(out, i, r.empty())
-			}
+		e.items(len(out), grain, func(i int) {
+			r.put(out, i, r.empty())
 		})
 		return
 	}
@@ -163,11 +159,7 @@ func (r *reduction[T]) rows(out []T) {
 		}
 	})
 	if chunks > 1 {
-		r.e.each(len(out), grain, func(lo, hi int) {
-			for i := lo; i < hi; i++ {
-				r.put(out, i, r.joined(parts[i*chunks:], 1, chunks))
-			}
-		})
+		r.foldChunks(out, parts, 1, chunks)
 	}
 }
 
@@ -192,15 +184,6 @@ func (r *reduction[T]) put(out []T, i int, p partial) {
 	default:
 		out[i] = T(r.finished(p, i))
 	}
-}
-
-// joined folds partials that are step apart.
-func (r *reduction[T]) joined(parts []partial, step, chunks int) partial {
-	p := parts[0]
-	for c := 1; c < chunks; c++ {
-		p = merge(r.f, p, parts[c*step])
-	}
-	return p
 }
 
 // finished is the result of element i from the partial of all that became it.

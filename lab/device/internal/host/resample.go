@@ -36,7 +36,7 @@ func linear(in, out int, align bool) []blend {
 }
 
 // Nearest copies the element at or before each position.
-func (e *engine[T]) Nearest(y, x tensor) error {
+func (e *engine[T]) Nearest(y, x tensor) {
 	rows, cols := nearest(x.Shape[2], y.Shape[2]), nearest(x.Shape[3], y.Shape[3])
 	w := x.Shape[3]
 	e.planes(x, y, func(_ int, x, y []T) {
@@ -47,11 +47,10 @@ func (e *engine[T]) Nearest(y, x tensor) error {
 			}
 		}
 	})
-	return nil
 }
 
 // NearestVJP is the transpose.
-func (e *engine[T]) NearestVJP(dx, dy tensor) error {
+func (e *engine[T]) NearestVJP(dx, dy tensor) {
 	rows, cols := nearest(dx.Shape[2], dy.Shape[2]), nearest(dx.Shape[3], dy.Shape[3])
 	w := dx.Shape[3]
 	e.planes(dx, dy, func(_ int, d, g []T) {
@@ -68,11 +67,10 @@ func (e *engine[T]) NearestVJP(dx, dy tensor) error {
 			}
 		}
 	})
-	return nil
 }
 
 // Bilinear interpolates along rows and columns.
-func (e *engine[T]) Bilinear(y, x tensor, align bool) error {
+func (e *engine[T]) Bilinear(y, x tensor, align bool) {
 	rows, cols := linear(x.Shape[2], y.Shape[2], align), linear(x.Shape[3], y.Shape[3], align)
 	w := x.Shape[3]
 	e.planes(x, y, func(_ int, x, y []T) {
@@ -90,11 +88,10 @@ func (e *engine[T]) Bilinear(y, x tensor, align bool) error {
 			}
 		}
 	})
-	return nil
 }
 
 // BilinearVJP is the transpose.
-func (e *engine[T]) BilinearVJP(dx, dy tensor, align bool) error {
+func (e *engine[T]) BilinearVJP(dx, dy tensor, align bool) {
 	rows, cols := linear(dx.Shape[2], dy.Shape[2], align), linear(dx.Shape[3], dy.Shape[3], align)
 	w := dx.Shape[3]
 	e.planes(dx, dy, func(_ int, d, g []T) {
@@ -114,5 +111,4 @@ func (e *engine[T]) BilinearVJP(dx, dy tensor, align bool) error {
 			}
 		}
 	})
-	return nil
 }

@@ -7,52 +7,44 @@ import (
 )
 
 // CrossEntropy writes losses and gradients of logits.
-func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) error {
+func (e *engine[T]) CrossEntropy(loss, grad, logits, labels tensor) {
 	k := logits.Shape[1]
 	ls, gs, xs, at := view[T](loss), view[T](grad), view[T](logits), view[int32](labels)
-	if err := e.once(func() error { return inRange("labels", at, k) }); err != nil {
-		return err
-	}
-	e.each(len(ls), per(16*k), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			x, g := xs[i*k:(i+1)*k], gs[i*k:(i+1)*k]
-			label := int(at[i])
-			own, top := x[label], largest(x) // before g, which may be x
-			total := e.k.ExpAt(g, x, top)
-			ls[i] = T(math.Log(float64(total)) + (float64(top) - float64(own)))
-			e.k.Scale(g, 1/total, g)
-			g[label]--
-		}
+	e.once(func() { e.err = inRange("labels", at, k) })
+	e.items(len(ls), per(16*k), func(i int) {
+		x, g := xs[i*k:(i+1)*k], gs[i*k:(i+1)*k]
+		label := int(at[i])
+		own, top := x[label], largest(x) // before g, which may be x
+		total := e.k.ExpAt(g, x, top)
+		ls[i] = T(math.Log(float64(total)) + (float64(top) - float64(own)))
+		e.k.Scale(g, 1/total, g)
+		g[label]--
 	})
-	return nil
 }
 
 // ClipRows scales rows to norm at most bound.
-func (e *engine[T]) ClipRows(dst, x tensor, bound float64) error {
+func (e *engine[T]) ClipRows(dst, x tensor, bound float64) {
 	n, d := x.Shape[0], x.Shape[1]
 	to, from := view[T](dst), view[T](x)
 	down := 1 - 0x1p-23 // by more than norm, quotient and products round up
 	if is64[T]() {
 		down = 1 - 0x1p-50
 	}
-	e.each(n, per(d), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
-			norm, unit := e.rowNorm(row)
-			if norm/unit <= bound {
-				copy(out, row)
-				continue
-			}
-			factor, last := bound/norm*down, unit
-			if !(unit < 1 && factor <= 1) { // else factor·unit may be denormal
-				factor, last = factor*unit, 1
-			}
-			for j, v := range row {
-				out[j] = T(float64(v) * factor * last)
-			}
+	e.items(n, per(d), func(i int) {
+		row, out := from[i*d:(i+1)*d], to[i*d:(i+1)*d]
+		norm, unit := e.rowNorm(row)
+		if norm/unit <= bound {
+			copy(out, row)
+			return
+		}
+		factor, last := bound/norm*down, unit
+		if !(unit < 1 && factor <= 1) { // else factor·unit may be denormal
+			factor, last = factor*unit, 1
+		}
+		for j, v := range row {
+			out[j] = T(float64(v) * factor * last)
 		}
 	})
-	return nil
 }
 
 // rowNorm is norm/unit, the norm of a row: of float64 in twice the precision, also where squares, or the norm itself,

@@ -29,7 +29,7 @@ func memory(t tensor) []byte {
 }
 
 // Convert copies, between the float types with rounding to nearest.
-func (d *Host) Convert(dst, src tensor) error {
+func (d *Host) Convert(dst, src tensor) {
 	switch {
 	case dst.Type == backend.Float64 && src.Type == backend.Float32:
 		convert(&d.crew, view[float64](dst), view[float32](src))
@@ -40,7 +40,6 @@ func (d *Host) Convert(dst, src tensor) error {
 	default: // four bytes each
 		convert(&d.crew, view[int32](dst), view[int32](src))
 	}
-	return nil
 }
 
 func convert[D, S float32 | float64 | int32](c *crew, dst []D, src []S) {
@@ -57,20 +56,18 @@ func convert[D, S float32 | float64 | int32](c *crew, dst []D, src []S) {
 }
 
 // Paste copies src into a part of dst.
-func (d *Host) Paste(dst, src tensor, axis, at int) error {
+func (d *Host) Paste(dst, src tensor, axis, at int) {
 	d.part(dst, src, axis, at, func(big, small []byte) { copy(big, small) })
-	return nil
 }
 
 // Cut copies a part of src.
-func (d *Host) Cut(dst, src tensor, axis, at int) error {
+func (d *Host) Cut(dst, src tensor, axis, at int) {
 	d.part(src, dst, axis, at, func(big, small []byte) { copy(small, big) })
-	return nil
 }
 
 // part calls move with runs of big's part from index at of an axis on and of small, which has the part's shape.
 func (d *Host) part(big, small tensor, axis, at int, move func(big, small []byte)) {
-	outer, inner := product(big.Shape[:axis]), product(big.Shape[axis+1:])*big.Type.Size()
+	outer, inner := backend.Product(big.Shape[:axis]), backend.Product(big.Shape[axis+1:])*big.Type.Size()
 	run, pitch := small.Shape[axis]*inner, big.Shape[axis]*inner
 	from, to := memory(big), memory(small)
 	d.each(outer, per(run/big.Type.Size()), func(lo, hi int) {
@@ -81,33 +78,27 @@ func (d *Host) part(big, small tensor, axis, at int, move func(big, small []byte
 }
 
 // Gather copies the rows that index names.
-func (d *Host) Gather(dst, table, index tensor) error {
+func (d *Host) Gather(dst, table, index tensor) {
 	rows, width := table.Shape[0], table.Shape[1]*table.Type.Size()
 	to, from, at := memory(dst), memory(table), view[int32](index)
-	if err := d.once(func() error { return inRange("index", at, rows) }); err != nil {
-		return err
-	}
+	d.once(func() { d.err = inRange("index", at, rows) })
 	d.each(len(at), per(table.Shape[1]), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			copy(to[i*width:(i+1)*width], from[int(at[i])*width:][:width])
 		}
 	})
-	return nil
 }
 
 // Scatter adds rows in their order; workers share the columns.
-func (d *Host) Scatter(table, src, index tensor) error {
+func (d *Host) Scatter(table, src, index tensor) {
 	rows, width := table.Shape[0], table.Shape[1]
 	at := view[int32](index)
-	if err := d.once(func() error { return inRange("index", at, rows) }); err != nil {
-		return err
-	}
+	d.once(func() { d.err = inRange("index", at, rows) })
 	if table.Type == backend.Float64 {
 		scatter(&d.crew, view[float64](table), view[float64](src), at, width)
 	} else {
 		scatter(&d.crew, view[float32](table), view[float32](src), at, width)
 	}
-	return nil
 }
 
 func scatter[T float32 | float64](c *crew, table, src []T, index []int32, width int) {
@@ -130,12 +121,4 @@ func inRange(name string, index []int32, n int) error {
 		}
 	}
 	return nil
-}
-
-func product(shape []int) int {
-	n := 1
-	for _, s := range shape {
-		n *= s
-	}
-	return n
 }

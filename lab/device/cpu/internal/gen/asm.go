@@ -72,7 +72,7 @@ func (t target) emit(f *file, k kernel) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s: %w", k.name+t.suffix(), err)
+	return fmt.Errorf("%s: %w", k.decl+t.suffix(), err)
 }
 
 // maxUnroll is the most vectors that a kernel computes at once.
@@ -124,12 +124,12 @@ func (t target) write(f *file, k kernel, unroll int) {
 	if t.double {
 		elem = "float64"
 	}
-	f.Function(k.name + t.suffix())
+	name, sig, _ := strings.Cut(k.decl, "(")
+	f.Function(name + t.suffix())
 	f.Attributes(attr.NOSPLIT)
 	f.Pragma("noescape")
-	f.Doc(k.name + t.suffix() + " " + k.doc)
-	sig := strings.ReplaceAll(strings.ReplaceAll(k.sig, "*T", "*"+elem), " T", " float64")
-	f.SignatureExpr("func(f uint8, " + sig + ") " + strings.ReplaceAll(k.ret, "T", "float64"))
+	f.Doc(name + t.suffix() + " " + k.doc)
+	f.SignatureExpr("func(f uint8, " + strings.NewReplacer("*T", "*"+elem, " T", " float64").Replace(sig))
 	k.emit(&asm{file: f, target: t, unroll: unroll})
 	f.VZEROUPPER()
 	f.RET()

@@ -4,8 +4,8 @@ import "github.com/mmcloughlin/avo/operand"
 
 func colKernels() []kernel {
 	return []kernel{{
-		name: "colLSE", doc: "adds the row from - inv*c to the running log-sum-exp of each column.",
-		sig: "top, sum, c *T, n int, from, inv T", emit: colLSE,
+		decl: "colLSE(top, sum, c *T, n int, from, inv T)",
+		doc:  "adds the row from - inv*c to the running log-sum-exp of each column.", emit: colLSE,
 	}}
 }
 

@@ -256,9 +256,8 @@ func (a *asm) compare(dst, x vec, predicate uint64, y input) {
 
 func expKernels() []kernel {
 	return []kernel{{
-		name: "exp",
+		decl: "exp(dst, x *T, n int)",
 		doc:  "writes exp(x) to dst.",
-		sig:  "dst, x *T, n int",
 		emit: func(a *asm) {
 			dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
 			e := a.exponential(exact)

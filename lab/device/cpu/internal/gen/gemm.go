@@ -9,16 +9,16 @@ import (
 // k the tile's elements lie side by side. Element (i, k) of A is at
 // a[i*rowStep + k*depthStep].
 func gemmKernels() []kernel {
-	const sig = "c, a, b *T, depth, stride, rowStep, depthStep int"
+	const sig = "(c, a, b *T, depth, stride, rowStep, depthStep int)"
 	return []kernel{
 		{
-			name: "tileMul", doc: "adds the product of packed a and b to a tile of c.", sig: sig,
+			decl: "tileMul" + sig, doc: "adds the product of packed a and b to a tile of c.", of: "tile",
 			emit: func(a *asm) {
 				a.tile(func(sum, x, y vec) { a.fma(sum, x, y) })
 			},
 		},
 		{
-			name: "tileSquare", doc: "adds the sums over k of (a-b)² to a tile of c.", sig: sig,
+			decl: "tileSquare" + sig, doc: "adds the sums over k of (a-b)² to a tile of c.", of: "tile",
 			emit: func(a *asm) {
 				a.tile(func(sum, x, y vec) {
 					d := a.vec()
@@ -28,7 +28,7 @@ func gemmKernels() []kernel {
 			},
 		},
 		{
-			name: "tileAbs", doc: "adds the sums over k of |a-b| to a tile of c.", sig: sig,
+			decl: "tileAbs" + sig, doc: "adds the sums over k of |a-b| to a tile of c.", of: "tile",
 			emit: func(a *asm) {
 				a.tile(func(sum, x, y vec) {
 					d := a.vec()

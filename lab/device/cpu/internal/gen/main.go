@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mmcloughlin/avo/pass"
 	"github.com/mmcloughlin/avo/printer"
@@ -36,23 +37,18 @@ type family struct {
 	kernels []kernel
 }
 
-// A kernel is one routine over abstract vectors. Signature and result are
-// written with T for the element type.
+// A kernel is one routine over abstract vectors, in its declaration T is the element type.
 type kernel struct {
-	name string // also the name of the choosing function
+	decl string // for example "sum(x *T, n int) (sum T)"
 	doc  string
-	sig  string // parameters, for example "dst, x *T, n int"
-	ret  string // results, for example "(sum T)" or ""
+	of   string // the choosing function that it shares with kernels of its signature; empty: one of its own
 	emit func(*asm)
-	// mixed kernels take float64 and float32 together, and exist for T = float64 alone.
-	mixed bool
-	// wide kernels exist with AVX-512 alone.
-	wide bool
+	wide bool // exists with AVX-512 alone
 }
 
-// targets lists the forms in which k exists.
+// targets lists the forms in which k exists. Kernels that take float32 too exist for T = float64 alone.
 func (k kernel) targets() []target {
-	if k.mixed {
+	if strings.Contains(k.decl, "float32") {
 		return targets[:2]
 	}
 	if k.wide {
@@ -76,31 +72,35 @@ func families() []family {
 	}
 }
 
-func run(dir string) error {
+// assemble returns a family's assembly and the declarations of its routines.
+func (f family) assemble() (text, decl []byte, err error) {
+	ctx := newFile()
+	for _, k := range f.kernels {
+		for _, t := range k.targets() {
+			if err := t.emit(ctx, k); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	file, err := ctx.Result()
+	if err == nil {
+		err = pass.Compile.Execute(file)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
 	cfg := printer.Config{Argv: []string{"go", "generate"}, Pkg: "cpu"}
+	if text, err = printer.NewGoAsm(cfg).Print(file); err == nil {
+		decl, err = printer.NewStubs(cfg).Print(file)
+	}
+	return text, decl, err
+}
+
+func run(dir string) error {
 	var all []kernel
 	var stubs bytes.Buffer
 	for i, f := range families() {
-		ctx := newFile()
-		for _, k := range f.kernels {
-			for _, t := range k.targets() {
-				if err := t.emit(ctx, k); err != nil {
-					return err
-				}
-			}
-		}
-		file, err := ctx.Result()
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-		if err := pass.Compile.Execute(file); err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-		text, err := printer.NewGoAsm(cfg).Print(file)
-		if err != nil {
-			return fmt.Errorf("%s: %w", f.name, err)
-		}
-		decl, err := printer.NewStubs(cfg).Print(file)
+		text, decl, err := f.assemble()
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.name, err)
 		}
@@ -113,12 +113,13 @@ func run(dir string) error {
 		}
 		all = append(all, f.kernels...)
 	}
-	for _, k := range all {
-		fmt.Fprintf(&stubs, "\n//go:noescape\n%s\n", declare(k))
+	groups := grouped(all)
+	for _, g := range groups {
+		fmt.Fprintf(&stubs, "\n//go:noescape\n%s\n", g.declare())
 	}
 	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "choose_amd64.s"), []byte(jumps(all)), 0o644),
+		os.WriteFile(filepath.Join(dir, "choose_amd64.s"), []byte(jumps(groups)), 0o644),
 		writeGo(filepath.Join(dir, "stubs_amd64.go"), stubs.String()),
-		writeGo(filepath.Join(dir, "choose_other.go"), otherFile(all)),
+		writeGo(filepath.Join(dir, "choose_other.go"), otherFile(groups)),
 	)
 }

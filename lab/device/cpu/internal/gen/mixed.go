@@ -5,35 +5,38 @@ package main
 func mixedKernels() []kernel {
 	return []kernel{
 		{
-			name: "mixedDot4", doc: "writes the products of four rows of m, stride elements apart, with x to out.",
-			sig: "out *T, m *float32, x *T, n, stride int", mixed: true,
+			decl: "mixedDot4(out *T, m *float32, x *T, n, stride int)",
+			doc:  "writes the products of four rows of m, stride elements apart, with x to out.",
 			emit: func(a *asm) { dot4(a, 4, a.widen) },
 		},
 		{
-			name: "mixedAxpy4", doc: "adds the four rows of m, stride elements apart, weighted by w to y.",
-			sig: "y *T, m *float32, w *T, n, stride int", mixed: true,
+			decl: "mixedAxpy4(y *T, m *float32, w *T, n, stride int)",
+			doc:  "adds the four rows of m, stride elements apart, weighted by w to y.",
 			emit: func(a *asm) { axpy4(a, 4, a.widen) },
 		},
 		{
-			name: "mixedDot", doc: "returns the sum of x*y.",
-			sig: "x *float32, y *T, n int", ret: "(sum T)", mixed: true,
+			decl: "mixedDot(x *float32, y *T, n int) (sum T)",
+			doc:  "returns the sum of x*y.",
 			emit: func(a *asm) { a.dot(a.widen, a.read) },
 		},
 		{
-			name: "wideSum", doc: "returns the sum of x.", sig: "x *float32, n int", ret: "(sum T)", mixed: true,
+			decl: "wideSum(x *float32, n int) (sum T)",
+			doc:  "returns the sum of x.",
 			emit: func(a *asm) { a.sum(a.widen) },
 		},
 		{
-			name: "wideDot", doc: "returns the sum of x*y.", sig: "x, y *float32, n int", ret: "(sum T)", mixed: true,
+			decl: "wideDot(x, y *float32, n int) (sum T)",
+			doc:  "returns the sum of x*y.",
 			emit: func(a *asm) { a.dot(a.widen, a.widen) },
 		},
 		{
-			name: "mixedAxpy", doc: "adds alpha*x to y.", sig: "y *T, x *float32, n int, alpha T", mixed: true,
+			decl: "mixedAxpy(y *T, x *float32, n int, alpha T)",
+			doc:  "adds alpha*x to y.",
 			emit: func(a *asm) { axpy(a, a.widen) },
 		},
 		{
-			name: "narrow", doc: "writes alpha*x to dst, and 0 where that is under the least normal float32.",
-			sig: "dst *float32, x *T, n int, alpha T", mixed: true,
+			decl: "narrow(dst *float32, x *T, n int, alpha T)",
+			doc:  "writes alpha*x to dst, and 0 where that is under the least normal float32.",
 			emit: func(a *asm) {
 				dst, x, n, alpha := a.ptr("dst"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
 				least := a.load(a.constant("least32", 0x1p-126))

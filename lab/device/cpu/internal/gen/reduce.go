@@ -3,15 +3,18 @@ package main
 func reduceKernels() []kernel {
 	return []kernel{
 		{
-			name: "sum", doc: "returns the sum of x.", sig: "x *T, n int", ret: "(sum T)",
+			decl: "sum(x *T, n int) (sum T)",
+			doc:  "returns the sum of x.",
 			emit: func(a *asm) { a.sum(a.read) },
 		},
 		{
-			name: "dot", doc: "returns the sum of x*y.", sig: "x, y *T, n int", ret: "(sum T)",
+			decl: "dot(x, y *T, n int) (sum T)",
+			doc:  "returns the sum of x*y.",
 			emit: func(a *asm) { a.dot(a.read, a.read) },
 		},
 		{
-			name: "l1diff", doc: "returns the sum of |x-y|.", sig: "x, y *T, n int", ret: "(sum T)",
+			decl: "l1diff(x, y *T, n int) (sum T)",
+			doc:  "returns the sum of |x-y|.",
 			emit: func(a *asm) {
 				x, y := a.ptr("x"), a.ptr("y")
 				a.reduce(func(s span, sums []vec) {
@@ -25,7 +28,8 @@ func reduceKernels() []kernel {
 			},
 		},
 		{
-			name: "dotSign", doc: "returns the sum of t*sign(x-y).", sig: "t, y *T, n int, x T", ret: "(sum T)",
+			decl: "dotSign(t, y *T, n int, x T) (sum T)",
+			doc:  "returns the sum of t*sign(x-y).",
 			emit: func(a *asm) {
 				t, y, x := a.ptr("t"), a.ptr("y"), a.scalar("x")
 				a.reduce(func(s span, sums []vec) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"strings"
 
 	"github.com/mmcloughlin/avo/operand"
 )
@@ -9,6 +10,7 @@ import (
 // A source is where the arguments of a row of exponentials come from.
 type source struct {
 	name, doc string
+	of        string // the beginning of the names of the functions that choose kernels
 	sig       string
 	// open loads parameters; the function it returns emits one span of
 	// arguments, −Inf in lanes that do not exist.
@@ -17,12 +19,12 @@ type source struct {
 }
 
 func sources() []source {
-	return []source{
-		{name: "plain", doc: "x", sig: "x *T, n int", open: func(a *asm) func(span) []vec {
+	all := []source{
+		{name: "plain", of: "plain", doc: "x", sig: "x *T, n int", open: func(a *asm) func(span) []vec {
 			x := a.ptr("x")
 			return func(s span) []vec { return a.readOr(x, s, a.minusInf()) }
 		}},
-		{name: "dense", doc: "h - inv*c", sig: "h, c *T, n int, inv T", open: func(a *asm) func(span) []vec {
+		{name: "dense", of: "dense", doc: "h - inv*c", sig: "h, c *T, n int, inv T", open: func(a *asm) func(span) []vec {
 			h, c, inv := a.ptr("h"), a.ptr("c"), a.scalar("inv")
 			return func(s span) []vec {
 				if a.ahead {
@@ -35,10 +37,11 @@ func sources() []source {
 				return x
 			}
 		}},
-		points("square", "h - inv*|x-y|²", squareTerm),
-		points("manhattan", "h - inv*|x-y|₁", manhattanTerm),
-		points("mixed", "h - inv*(|x-y|² + mix*|x-y|₁)", mixedTerm),
 	}
+	for _, c := range pointCosts {
+		all = append(all, points(c.name, c.doc, c.term))
+	}
+	return all
 }
 
 // scaled is the source shifted and multiplied by a parameter.
@@ -99,8 +102,18 @@ func (a *asm) absMask() input {
 
 const pointsSig = "h, y, x *T, n, stride, dim int, mix, inv T"
 
+// pointCosts are the costs between points, by the number that package cpu has for them.
+var pointCosts = []struct {
+	name, doc string
+	term      term
+}{
+	{"square", "|x-y|²", squareTerm},
+	{"manhattan", "|x-y|₁", manhattanTerm},
+	{"mixed", "(|x-y|² + mix*|x-y|₁)", mixedTerm},
+}
+
 func points(name, doc string, cost term) source {
-	return source{name: name, doc: doc, sig: pointsSig, open: func(a *asm) func(span) []vec {
+	return source{name: name, of: "point", doc: "h - inv*" + doc, sig: pointsSig, open: func(a *asm) func(span) []vec {
 		h, costs, inv := a.ptr("h"), a.pointCosts(cost), a.scalar("inv")
 		return func(s span) []vec {
 			c := costs(s)
@@ -161,14 +174,13 @@ func rowKernels() []kernel {
 			ks = append(
 				ks,
 				kernel{
-					name: s.name + "Max", doc: "returns the largest of " + s.doc + ", ignoring NaN.",
-					sig: s.sig, ret: "(top T)", emit: func(a *asm) { a.rowMax(s, false) },
+					decl: s.name + "Max(" + s.sig + ") (top T)",
+					doc:  "returns the largest of " + s.doc + ", ignoring NaN.",
+					emit: func(a *asm) { a.rowMax(s, false) },
 				},
 				kernel{
-					name: s.name + "ExpScaled",
+					decl: s.name + "ExpScaled(dst, " + s.sig + ", shift, scale T) (sum T)",
 					doc:  "writes exp((" + s.doc + " - shift)*scale) to dst and returns the sum.",
-					sig:  "dst, " + s.sig + ", shift, scale T",
-					ret:  "(sum T)",
 					emit: func(a *asm) { a.rowExp(s.scaled()) },
 				},
 			)
@@ -176,34 +188,31 @@ func rowKernels() []kernel {
 		ks = append(
 			ks,
 			kernel{
-				name: s.name + "Exp", doc: "writes exp(" + s.doc + " - shift) to dst and returns the sum.",
-				sig: "dst, " + s.sig + ", shift T", ret: "(sum T)", emit: func(a *asm) { a.rowExp(s) },
+				decl: s.name + "Exp(dst, " + s.sig + ", shift T) (sum T)", of: s.of + "Exp",
+				doc:  "writes exp(" + s.doc + " - shift) to dst and returns the sum.",
+				emit: func(a *asm) { a.rowExp(s) },
 			},
 			kernel{
-				name: s.name + "LSE", doc: "returns shift and sum of exp(" + s.doc + " - shift) in one pass.",
-				sig: s.sig + ", start T", ret: "(shift, sum T)", emit: func(a *asm) { a.rowLSE(s) },
+				decl: s.name + "LSE(" + s.sig + ", start T) (shift, sum T)", of: s.of + "LSE",
+				doc:  "returns shift and sum of exp(" + s.doc + " - shift) in one pass.",
+				emit: func(a *asm) { a.rowLSE(s) },
 			},
 		)
 		if s.name != "plain" {
 			ks = append(ks, kernel{
-				name: s.name + "Logits", doc: "writes " + s.doc + " to dst and returns the largest, ignoring NaN.",
-				sig: "dst, " + s.sig, ret: "(top T)", emit: func(a *asm) { a.rowMax(s, true) },
+				decl: s.name + "Logits(dst, " + s.sig + ") (top T)", of: s.of + "Logits",
+				doc:  "writes " + s.doc + " to dst and returns the largest, ignoring NaN.",
+				emit: func(a *asm) { a.rowMax(s, true) },
 			})
 		}
 	}
-	for _, c := range []struct {
-		name, doc string
-		cost      term
-	}{
-		{"square", "|x-y|²", squareTerm},
-		{"manhattan", "|x-y|₁", manhattanTerm},
-		{"mixed", "|x-y|² + mix*|x-y|₁", mixedTerm},
-	} {
+	for _, c := range pointCosts {
 		ks = append(ks, kernel{
-			name: c.name + "Cost", doc: "writes " + c.doc + " to dst.",
-			sig: "dst, y, x *T, n, stride, dim int, mix T",
+			decl: c.name + "Cost(dst, y, x *T, n, stride, dim int, mix T)",
+			doc:  "writes " + strings.Trim(c.doc, "()") + " to dst.",
+			of:   "pointCost",
 			emit: func(a *asm) {
-				dst, costs := a.ptr("dst"), a.pointCosts(c.cost)
+				dst, costs := a.ptr("dst"), a.pointCosts(c.term)
 				a.stream(a.ptr("n"), func(s span) { a.write(dst, s, costs(s)) })
 			},
 		})

@@ -8,34 +8,35 @@ import (
 // channels, read from the image as it lies. For each k, the elements a[groups[g] + i*step], i < 4, meet the row of b of
 // that k, and a moves on by steps[k] bytes. Where held is 0, c is written and not read.
 func tapKernels() []kernel {
-	const sig = "c, a, b *T, groups, steps *int, depth, step, held int"
+	const sig = "(c, a, b *T, groups, steps *int, depth, step, held int)"
 	return []kernel{
 		{
-			name: "tapsTall", doc: "adds sums over taps to groups of rows of one vector.", sig: sig,
+			decl: "tapsTall" + sig, doc: "adds sums over taps to groups of rows of one vector.", of: "taps",
 			emit: func(a *asm) { a.taps(a.tallGroups(), 1) },
 		},
 		{
-			name: "tapsThree", doc: "is tapsTall for three groups.", sig: sig, wide: true,
+			decl: "tapsThree" + sig, doc: "is tapsTall for three groups.", of: "taps", wide: true,
 			emit: func(a *asm) { a.taps(3, 1) },
 		},
 		{
-			name: "tapsPair", doc: "is tapsTall for two groups.", sig: sig,
+			decl: "tapsPair" + sig, doc: "is tapsTall for two groups.", of: "taps",
 			emit: func(a *asm) { a.taps(2, 1) },
 		},
 		{
-			name: "tapsWide", doc: "adds sums over taps to groups of wide rows.", sig: sig,
+			decl: "tapsWide" + sig, doc: "adds sums over taps to groups of wide rows.", of: "taps",
 			emit: func(a *asm) { a.taps(a.tallGroups()/2, a.wideVectors()) },
 		},
 		{
-			name: "tapsFew", doc: "adds sums over taps to few groups of rows of two vectors.", sig: sig,
+			decl: "tapsFew" + sig, doc: "adds sums over taps to few groups of rows of two vectors.", of: "taps",
 			emit: func(a *asm) { a.taps((a.tallGroups()/2+1)/2, 2) },
 		},
 		{
-			name: "transposeStrip", doc: "writes squares of eight (float64: four) rows of src as columns of dst.",
-			sig: "dst, src *T, dstStride, srcStride, dstMove, srcMove, blocks int", emit: transposeStrip,
+			decl: "transposeStrip(dst, src *T, dstStride, srcStride, dstMove, srcMove, blocks int)",
+			doc:  "writes squares of eight (float64: four) rows of src as columns of dst.", emit: transposeStrip,
 		},
 		{
-			name: "copyRows", doc: "copies rows of n elements.", sig: "dst, src *T, dstStride, srcStride, rows, n int",
+			decl: "copyRows(dst, src *T, dstStride, srcStride, rows, n int)",
+			doc:  "copies rows of n elements.",
 			emit: copyRows,
 		},
 	}

@@ -7,13 +7,13 @@ const tileRows = 4
 func tileKernels() []kernel {
 	return []kernel{
 		{
-			name: "dot4", doc: "writes the products of four rows of m, stride elements apart, with x to out.",
-			sig:  "out, m, x *T, n, stride int",
+			decl: "dot4(out, m, x *T, n, stride int)",
+			doc:  "writes the products of four rows of m, stride elements apart, with x to out.",
 			emit: func(a *asm) { dot4(a, a.size(), a.read) },
 		},
 		{
-			name: "axpy4", doc: "adds the four rows of m, stride elements apart, weighted by w to y.",
-			sig:  "y, m, w *T, n, stride int",
+			decl: "axpy4(y, m, w *T, n, stride int)",
+			doc:  "adds the four rows of m, stride elements apart, weighted by w to y.",
 			emit: func(a *asm) { axpy4(a, a.size(), a.read) },
 		},
 	}

@@ -7,11 +7,13 @@ import (
 func vecKernels() []kernel {
 	return []kernel{
 		{
-			name: "axpy", doc: "adds alpha*x to y.", sig: "y, x *T, n int, alpha T",
+			decl: "axpy(y, x *T, n int, alpha T)",
+			doc:  "adds alpha*x to y.",
 			emit: func(a *asm) { axpy(a, a.read) },
 		},
 		{
-			name: "scale", doc: "writes alpha*x to dst.", sig: "dst, x *T, n int, alpha T",
+			decl: "scale(dst, x *T, n int, alpha T)",
+			doc:  "writes alpha*x to dst.",
 			emit: func(a *asm) {
 				dst, x, n, alpha := a.ptr("dst"), a.ptr("x"), a.ptr("n"), a.scalar("alpha")
 				a.stream(n, func(s span) {
@@ -24,7 +26,8 @@ func vecKernels() []kernel {
 			},
 		},
 		{
-			name: "mul", doc: "writes x*y to dst.", sig: "dst, x, y *T, n int",
+			decl: "mul(dst, x, y *T, n int)",
+			doc:  "writes x*y to dst.",
 			emit: func(a *asm) {
 				dst, x, y, n := a.ptr("dst"), a.ptr("x"), a.ptr("y"), a.ptr("n")
 				a.stream(n, func(s span) {
@@ -37,7 +40,8 @@ func vecKernels() []kernel {
 			},
 		},
 		{
-			name: "sqrt", doc: "writes √x to dst.", sig: "dst, x *T, n int",
+			decl: "sqrt(dst, x *T, n int)",
+			doc:  "writes √x to dst.",
 			emit: func(a *asm) {
 				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
 				a.stream(n, func(s span) {
@@ -50,7 +54,8 @@ func vecKernels() []kernel {
 			},
 		},
 		{
-			name: "silu", doc: "writes x/(1+e^-x) to dst.", sig: "dst, x *T, n int",
+			decl: "silu(dst, x *T, n int)",
+			doc:  "writes x/(1+e^-x) to dst.",
 			emit: func(a *asm) {
 				dst, x, n := a.ptr("dst"), a.ptr("x"), a.ptr("n")
 				e, limits := a.exponential(exact), a.newLimits(false)
@@ -64,7 +69,8 @@ func vecKernels() []kernel {
 			},
 		},
 		{
-			name: "siluSlope", doc: "writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).", sig: "dst, x, dy *T, n int",
+			decl: "siluSlope(dst, x, dy *T, n int)",
+			doc:  "writes dy*s*(1+x*(1-s)) to dst, s = 1/(1+e^-x).",
 			emit: func(a *asm) {
 				dst, x, dy, n := a.ptr("dst"), a.ptr("x"), a.ptr("dy"), a.ptr("n")
 				e, limits := a.exponential(exact), a.newLimits(true)
