@@ -30,8 +30,8 @@ func (s *simplex) estimate() []float64 {
 			thinned.Set(k, l, row[j])
 		}
 	}
-	c := newSimplex(s.ctx, cost.Dense(thinned), Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free})
-	c.large = s.large
+	part := Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free}
+	c := newSimplex(s.ctx, cost.Dense(thinned), part, nil, s.large)
 	c.solve(0)
 	s.err = cmp.Or(s.err, c.err)
 	return s.transform(c.f(), rows...)
@@ -51,14 +51,14 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 		if rows != nil {
 			i = rows[i]
 		}
-		l := s.allArcs(i)
-		for lo, hi := 0, 0; lo < len(l.to); lo = hi {
-			hi = min(lo+transformBlock, len(l.to))
-			if s.listed == nil && -kern.RowMax(g[lo:hi], l.cost[lo:hi], 1) >= shift {
+		to, cost := s.allArcs(i)
+		for lo, hi := 0, 0; lo < len(to); lo = hi {
+			hi = min(lo+transformBlock, len(to))
+			if s.listed == nil && -kern.RowMax(g[lo:hi], cost[lo:hi], 1) >= shift {
 				continue // no target of the block
 			}
-			for k, j := range l.to[lo:hi] {
-				g[j] = min(g[j], l.cost[lo+k]-shift)
+			for k, j := range to[lo:hi] {
+				g[j] = min(g[j], cost[lo+k]-shift)
 			}
 		}
 	}

@@ -20,8 +20,12 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 	n, m := c.Dims()
 	limit := math.MaxFloat64 / 8 / float64(n+m)
 	lo, hi, allowed := math.Inf(1), math.Inf(-1), 0
-	buf, zero := make([]float64, m), make([]float64, m)
 	list, listed := c.(geometry.Listed)
+	zero := make([]float64, m)
+	var buf []float64
+	if !listed {
+		buf = make([]float64, m)
+	}
 	for i := range n {
 		if err := Cancelled(ctx, i); err != nil {
 			return none, err
@@ -31,12 +35,11 @@ func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
 			_, row = list.Arcs(i)
 		} else if row = c.Row(i, buf); len(row) != m {
 			return none, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, fault.ErrShape)
-		} else {
-			least, most := -kern.RowMax(zero, row, 1), kern.RowMax(zero, row, -1)
-			if sum := kern.Sum(row); sum-sum == 0 && max(-least, most) <= limit {
-				lo, hi, allowed = min(lo, least), max(hi, most), allowed+m
-				continue
-			}
+		}
+		least, most := -kern.RowMax(zero[:len(row)], row, 1), kern.Max(row)
+		if sum := kern.Sum(row); sum-sum == 0 && max(-least, most) <= limit {
+			lo, hi, allowed = min(lo, least), max(hi, most), allowed+len(row)
+			continue
 		}
 		count := 0
 		if lo, hi, count = finiteRange(row, limit, lo, hi); count < 0 {

@@ -132,6 +132,9 @@ func integers(w []float64, exp int) (m []Mass, total Mass) {
 // rebalance multiplies m, of sum from, by to/from ≈ 1, so that its sum is exactly to. The
 // correction of each entry is relatively exact to 1e-16; the heaviest entry takes the remainder.
 func rebalance(m []Mass, from, to Mass) {
+	if from == to {
+		return
+	}
 	grow := from.Less(to)
 	diff := from.Sub(to)
 	if grow {

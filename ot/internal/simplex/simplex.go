@@ -17,6 +17,8 @@ import (
 
 // Result is a basis at the end of a solve.
 type Result struct {
+	// A and B are the weights, uniform ones where they were nil.
+	A, B []float64
 	// F and G are potentials with ⟨a, F⟩ = ⟨b, G⟩ for measures of total 1: G is the c-transform of F.
 	F, G []float64
 	// Pivots counts the steps, and Limited says that their limit was reached.
@@ -43,16 +45,15 @@ func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int,
 	if err != nil {
 		return nil, err
 	}
-	x := newSimplex(ctx, all, supply)
-	x.listed, _ = c.(geometry.Listed)
-	x.large = all.large
+	listed, _ := c.(geometry.Listed)
+	x := newSimplex(ctx, all, supply, listed, all.large)
 	if x.solve(maxPivots); x.err != nil {
 		return nil, x.err
 	}
 	if err := x.arcs(visit); err != nil {
 		return nil, err
 	}
-	r := &Result{Pivots: x.pivots, Limited: x.limited}
+	r := &Result{A: a, B: b, Pivots: x.pivots, Limited: x.limited}
 	if r.F, r.G = x.potentials(); x.err != nil {
 		return nil, x.err
 	}
@@ -75,7 +76,7 @@ type simplex struct {
 
 	listed geometry.Listed // the cost, where it lists its arcs
 	large  float64         // the cost of others, +Inf where there are none
-	all    []int32         // every target
+	all    []int32         // every target, where none are listed
 	tops   []float64       // scratch of shortlist
 	found  []candidate
 
@@ -89,14 +90,22 @@ type simplex struct {
 	atRow, block int         // where the next block starts, and its arcs
 }
 
-func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies) *simplex {
+func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies, listed geometry.Listed, large float64) *simplex {
 	n, m := c.Dims()
-	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, buf: make([]float64, m), at: None}
-	s.all = make([]int32, m)
-	for j := range s.all {
-		s.all[j] = int32(j)
+	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, at: None, listed: listed, large: large}
+	if listed == nil {
+		s.buf, s.all = make([]float64, m), targets(m)
 	}
 	return s
+}
+
+// targets returns the numbers of m targets.
+func targets(m int) []int32 {
+	all := make([]int32, m)
+	for j := range all {
+		all[j] = int32(j)
+	}
+	return all
 }
 
 // perturb makes the tree, and adds low bits to all masses and in them one unit to each source, and the sum
