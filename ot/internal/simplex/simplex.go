@@ -30,7 +30,7 @@ type Result struct {
 // and visits the arcs that carry mass.
 func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int,
 	visit func(i, j int, w float64)) (*Result, error) {
-	all, err := checkCost(ctx, c)
+	all, columns, err := checkCost(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -47,6 +47,7 @@ func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int,
 	}
 	listed, _ := c.(geometry.Listed)
 	x := newSimplex(ctx, all, supply, listed, all.large)
+	x.columns = columns
 	if x.solve(maxPivots); x.err != nil {
 		return nil, x.err
 	}
@@ -74,11 +75,12 @@ type simplex struct {
 	pivots  int
 	limited bool // by the number of pivots
 
-	listed geometry.Listed // the cost, where it lists its arcs
-	large  float64         // the cost of others, +Inf where there are none
-	all    []int32         // every target, where none are listed
-	tops   []float64       // scratch of shortlist
-	found  []candidate
+	listed  geometry.Listed // the cost, where it lists its arcs
+	large   float64         // the cost of others, +Inf where there are none
+	all     []int32         // every target, where none are listed
+	columns []float64       // the least cost of each, which solve overwrites
+	tops    []float64       // scratch of shortlist
+	found   []candidate
 
 	buf  []float64 // the row last read
 	last []float64
@@ -151,10 +153,7 @@ const patience = 1000
 func (s *simplex) solve(maxPivots int) {
 	isThin := s.listed != nil || s.n <= coarsest && s.m <= coarsest // thinned, listed sources might have no pair
 	isEven := maxPivots == 0 && s.supply.IsEven()
-	var g []float64
-	if isThin || isEven {
-		g = s.transform(make([]float64, s.n))
-	}
+	g := s.columns
 	if isEven && s.assign(g) { // not between many points of few dimensions
 		return
 	}
@@ -223,17 +222,20 @@ func (s *simplex) each(visit func(i, j int, w, c float64)) {
 // arcs visits those of the basis but those that are forbidden, whose cost is large; these may carry
 // what rounding may make.
 func (s *simplex) arcs(visit func(i, j int, w float64)) error {
-	var all, lost Wide
+	var lost Wide
 	stuck := 0
 	s.each(func(i, j int, w, c float64) {
-		if all = all.Add(w); c == s.large {
+		if c == s.large {
 			stuck = i
 			lost = lost.Add(w)
 		} else if w > 0 {
 			visit(i, j, w)
 		}
 	})
-	share := lost.Hi / all.Hi
+	share := 0.
+	if lost.Hi > 0 {
+		share = lost.Hi / s.supply.total()
+	}
 	switch {
 	case !(share > massTolerance):
 		return nil
