@@ -59,7 +59,8 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 	return g
 }
 
-// lower writes the C_ij − shift of these arcs to g where they are less; to is not read where there is one to each target.
+// lower writes the C_ij − shift of these arcs to g where they are less; to is not read where there is one to each
+// target.
 func lower(g []float64, to []int32, cost []float64, shift float64) {
 	if len(cost) < len(g) {
 		for k, j := range to {
