@@ -94,7 +94,7 @@ func (p *Plan) certify() {
 		var st, sd, sg, sb float64
 		rest := in.b
 		if s.f == ramp && !in.cost.Forbidden {
-			st, sd, sg, sb = r.rampTerms(in.b, v, c, -p.F.F(0))
+			st, sd, sg, sb = r.rampTerms(in.b, v, c)
 			rest = nil
 		}
 		for j, b := range rest {

@@ -129,21 +129,21 @@ func (r *row) rampRoot(b []float64, guess float64) float64 {
 // rampEnd is the d from which a density x − d may be rounding, which is not an entry of a sparse plan.
 func (r *row) rampEnd() float64 { return r.x - 0x1p-50*(r.x+r.noise) }
 
-// rampTerms returns the sums of certify for a plan v of costs c without forbidden pairs, where F(v) = (v−1)(v+f0). Here
-// as in all loops over the ramp no branch depends on the data: half the entries may be positive, in no order that a
-// processor predicts.
-func (r *row) rampTerms(b, v, c []float64, f0 float64) (sharp, div, gap, below1 float64) {
+// rampTerms returns the sums of certify for a plan v of costs c without forbidden pairs. The terms (v−1)² of its
+// divergence are those of v²−1 too, whose mean differs by that of 2(v−1), which is 0. Here as in all loops over the ramp
+// no branch depends on the data: half the entries may be positive, in no order that a processor predicts.
+func (r *row) rampTerms(b, v, c []float64) (sharp, div, gap, worse float64) {
 	d, old := r.d[:len(b)], r.v[:len(b)]
 	v, c = v[:len(b)], c[:len(b)]
 	for j, w := range b {
 		at, off := v[j], v[j]-old[j]
 		short := masked(d[j]-r.x, below(r.x-d[j]))
 		sharp += w * at * c[j]
-		div += w * (at - 1) * (at + f0)
+		div += w * (at - 1) * (at - 1)
 		gap += w * (off*off + at*short)
-		below1 += w * ((1-old[j])*(1-old[j]) + short)
+		worse += w * ((1-old[j])*(1-old[j]) + short)
 	}
-	return sharp, div, gap, below1
+	return sharp, div, gap, worse
 }
 
 // below returns 1 in every bit where x < 0, and else 0; x must be neither −0 nor NaN.
