@@ -130,8 +130,8 @@ func (r *row) rampRoot(b []float64, guess float64) float64 {
 func (r *row) rampEnd() float64 { return r.x - 0x1p-50*(r.x+r.noise) }
 
 // rampTerms returns the sums of certify for a plan v of costs c without forbidden pairs. The terms (v−1)² of its
-// divergence are those of v²−1 too, whose mean differs by that of 2(v−1), which is 0. Here as in all loops over the ramp
-// no branch depends on the data: half the entries may be positive, in no order that a processor predicts.
+// divergence are those of v²−1 too, whose mean differs by that of 2(v−1), which is 0. Here as in all loops over the
+// ramp no branch depends on the data: half the entries may be positive, in no order that a processor predicts.
 func (r *row) rampTerms(b, v, c []float64) (sharp, div, gap, worse float64) {
 	d, old := r.d[:len(b)], r.v[:len(b)]
 	v, c = v[:len(b)], c[:len(b)]
