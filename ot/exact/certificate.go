@@ -45,7 +45,7 @@ func Certify(ctx context.Context, p ot.Problem, arcs []Arc, f, g []float64) (Cer
 	if err != nil {
 		return Certificate{}, err
 	}
-	n, m, c := len(a), len(b), p.Geometry
+	n, m := len(a), len(b)
 	switch outside := func(e Arc) bool { return e.I < 0 || e.I >= n || e.J < 0 || e.J >= m }; {
 	case len(f) != n:
 		return Certificate{}, fmt.Errorf("ot/exact: len(f) = %d, want %d: %w", len(f), n, ot.ErrShape)
@@ -54,15 +54,24 @@ func Certify(ctx context.Context, p ot.Problem, arcs []Arc, f, g []float64) (Cer
 	case slices.ContainsFunc(arcs, outside):
 		return Certificate{}, fmt.Errorf("ot/exact: an arc is not one of %d×%d: %w", n, m, ot.ErrShape)
 	}
+	return certify(ctx, p.Geometry, a, b, arcs, f, g)
+}
+
+// certify is Certify for a checked problem.
+func certify(ctx context.Context, c cost.Geometry, a, b []float64, arcs []Arc, f, g []float64) (Certificate, error) {
 	worst := 0.
-	buf := make([]float64, m)
+	var buf []float64
 	listed, _ := c.(cost.Listed)
-	for i := range n {
+	if listed == nil {
+		buf = make([]float64, len(b))
+	}
+	for i := range a {
 		if err := simplex.Cancelled(ctx, i); err != nil {
 			return Certificate{}, err
 		}
 		if listed != nil {
-			worst = max(worst, f[i]-simplex.Least(listed, i, g, f[i]))
+			to, costs := listed.Arcs(i)
+			worst = max(worst, f[i]-simplex.Least(to, costs, g, f[i]))
 		} else {
 			worst = max(worst, simplex.Violation(c.Row(i, buf), f[i], g))
 		}

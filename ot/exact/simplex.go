@@ -54,14 +54,12 @@ func (s Simplex) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out.A, out.B, err = weights(p); err != nil {
-		return nil, err
-	}
 	sortArcs(out.Arcs)
-	if out.F, out.G, out.Pivots = r.F, r.G, r.Pivots; r.Limited {
+	out.A, out.B, out.F, out.G, out.Pivots = r.A, r.B, r.F, r.G, r.Pivots
+	if r.Limited {
 		out.Status = PivotLimit
 	}
-	if out.Certificate, err = Certify(ctx, p, out.Arcs, out.F, out.G); err != nil {
+	if out.Certificate, err = certify(ctx, p.Geometry, out.A, out.B, out.Arcs, out.F, out.G); err != nil {
 		return nil, err
 	}
 	out.Value = out.Certificate.Primal

@@ -31,9 +31,9 @@ func (t *rounding) density(dst, v []float64, l int) {
 	if t.missing > 0 {
 		er = t.er[l] / t.missing
 	}
-	for j, x := range v {
-		dst[j] = rho*t.gamma[j]*x + er*t.ec[j]
-	}
+	kern.Mul(dst, t.gamma, v)
+	kern.Scale(dst, rho, dst)
+	kern.Axpy(dst, er, t.ec)
 }
 
 // newRounding takes two passes.
@@ -92,7 +92,12 @@ func (p *Plan) certify() {
 		p.round.density(v, r.v, l)
 		c := in.pack(in.g.Row(in.rows[l], r.full), r.pack)
 		var st, sd, sg, sb float64
-		for j, b := range in.b {
+		rest := in.b
+		if s.f == ramp && !in.cost.Forbidden {
+			st, sd, sg, sb = r.rampTerms(in.b, v, c)
+			rest = nil
+		}
+		for j, b := range rest {
 			if math.IsInf(c[j], 1) {
 				sd += b * p.F.F(0)
 				sb += b * (p.F.F(1) - p.F.F(0) - (p.Phi[in.rows[l]]+p.Psi[in.cols[j]])/p.Lambda) // f*(−∞) = −f(0)

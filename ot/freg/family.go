@@ -6,6 +6,7 @@ import (
 	"coupling/lab/device/cpu"
 	"coupling/lab/logspace"
 	"coupling/ot/fdiv"
+	"coupling/ot/internal/rows"
 )
 
 // kern is the set of vector kernels in use.
@@ -131,15 +132,12 @@ var ramp = &density{
 	},
 	root: (*row).solveRamp,
 	values: func(r *row, b []float64) {
-		// A difference that may be rounding is not an entry of a sparse plan.
-		v, x := r.v, r.x
-		least := 0x1p-50 * (x + r.noise)
-		for j, dj := range r.d {
-			v[j] = masked((x-dj)/2, below(least-(x-dj)))
-		}
+		rows.Less(r.e, r.d, r.x)
+		kern.Below(r.t, r.e, r.d, r.rampEnd())
 		// x and d may be large and the densities small differences of them, so rounding of x
-		// matters; a common factor corrects the sum.
-		kern.Scale(v, 1/kern.Dot(b, v), v)
+		// matters; a common factor, negative as they are, corrects the sum.
+		clear(r.v)
+		kern.Axpy(r.v, 1/kern.Dot(b, r.t), r.t)
 	},
 }
 

@@ -23,13 +23,14 @@ type hessian struct {
 	k      []float64
 	rows   []laplacian.Row
 	diag   []float64 // of D
+	ones   []float64
 }
 
 func newHessian(s *semidual) *hessian {
 	n, m := len(s.a), len(s.b)
 	return &hessian{
 		s: s, ground: make([]float64, m), k: make([]float64, m), rows: make([]laplacian.Row, n),
-		diag: make([]float64, m),
+		diag: make([]float64, m), ones: slices.Repeat([]float64{1}, m),
 	}
 }
 
@@ -47,13 +48,16 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 		for i := sp.Lo; i < sp.Hi; i++ {
 			s.recomputeRow(r, i, psi)
 			e := &h.rows[i]
-			assembleRow(e, r, s.f, s.a[i], s.b, cut)
+			h.assembleRow(e, r, s.a[i], cut)
 			inv := 1 / e.Sum
-			for l, v := range e.Val {
-				j := l
-				if len(e.Idx) > 0 {
-					j = int(e.Idx[l])
-				}
+			if len(e.Idx) == 0 {
+				kern.Axpy(col, 1, e.Val)
+				rows.Less(r.p, e.Val, e.Sum)
+				kern.Mul(r.p, r.p, e.Val)
+				kern.Axpy(sq, -inv, r.p)
+			}
+			for l, j := range e.Idx {
+				v := e.Val[l]
 				col[j] += v
 				sq[j] += v * ((e.Sum - v) * inv)
 			}
@@ -63,12 +67,17 @@ func (h *hessian) assemble(psi []float64, mu, short, cut float64) {
 	copy(h.diag, sums[m:])
 }
 
-// assembleRow writes the row that r holds to e: all of it, or a list of the entries that cut leaves
-// where most are left out.
-func assembleRow(e *laplacian.Row, r *row, f family, a float64, b []float64, cut float64) {
-	w := r.p // p is no longer needed
+// assembleRow writes the row that r holds, of a source of weight a, to e: all of it, or a list of the entries that cut
+// leaves where most are left out.
+func (h *hessian) assembleRow(e *laplacian.Row, r *row, a, cut float64) {
+	w, f, b := r.p, h.s.f, h.s.b // p is no longer needed
 	r.curvatures(w, f, a, b)
-	rowCut, colCut := cut*kern.Sum(w), cut*f.slope(1)
+	e.Sum = kern.Sum(w)
+	rowCut, colCut := cut*e.Sum, cut*f.slope(1)
+	if m := float64(len(w)); 3*(m-kern.Below(r.e, h.ones, w, rowCut)) > m { // faster than a list unless most are zero
+		e.Idx, e.Val = e.Idx[:0], append(e.Val[:0], w...)
+		return
+	}
 	e.Idx, e.Val = slices.Grow(e.Idx[:0], len(w))[:len(w)], slices.Grow(e.Val[:0], len(w))[:len(w)]
 	k := 0
 	for j, v := range w {
@@ -76,9 +85,6 @@ func assembleRow(e *laplacian.Row, r *row, f family, a float64, b []float64, cut
 		k += int(below(0-v) &^ (below(v-rowCut) & below(v-colCut*b[j])) & 1)
 	}
 	e.Idx, e.Val = e.Idx[:k], e.Val[:k]
-	if 3*len(e.Idx) > len(w) { // which multiplies faster than a list unless most are zero
-		e.Idx, e.Val = e.Idx[:0], append(e.Val[:0], w...)
-	}
 	e.Sum = kern.Sum(e.Val)
 }
 

@@ -16,7 +16,7 @@ import (
 // boundary of the domain.
 type row struct {
 	full, pack []float64 // for costs
-	p, d, e    []float64 // p; d; exp(−d) where the family needs it
+	p, d, e    []float64 // p; d; exp(−d) where the family needs it, or scratch
 	v, t       []float64 // densities m(x − d_j), and b_j v_j
 
 	top, x float64
@@ -111,48 +111,39 @@ func (r *row) solveRamp(b []float64, guess float64) float64 {
 	if !(guess > 0) {
 		guess = math.MaxFloat64 // all that are not forbidden
 	}
-	guess = r.rampGuess(b, guess)
-	x, _ := r.rampRoot(b, guess)
-	if kern.DotSign(b, r.d, x) == kern.DotSign(b, r.d, guess) { // the set is the same
-		return x
-	}
-	x, count := r.rampRoot(b, x)
-	for before := math.MaxInt; count < before; { // rounding may bring back the last
-		before = count
-		x, count = r.rampRoot(b, x)
+	kern.Mul(r.e, b, r.d)
+	x := r.rampRoot(b, guess)
+	for next := r.rampRoot(b, x); next < x; next = r.rampRoot(b, x) {
+		x = next
 	}
 	return x
 }
 
-// rampGuess improves a guess by such steps with vector kernels, whose sums over S are differences. With a
-// forbidden entry it returns the guess.
-func (r *row) rampGuess(b []float64, guess float64) float64 {
-	kern.Mul(r.t, b, r.d)
-	w, wd := kern.Sum(b), kern.Sum(r.t)
-	const steps = 10
-	for range steps {
-		next := (4 + wd + kern.DotSign(r.t, r.d, guess)) / (w + kern.DotSign(b, r.d, guess))
-		if next == guess || !(next > 0 && next < math.MaxFloat64) {
-			break
-		}
-		guess = next
-	}
-	return guess
+// rampRoot returns (2 + Σ_S b d)/Σ_S b, with S the set where d < guess.
+func (r *row) rampRoot(b []float64, guess float64) float64 {
+	w := kern.Below(r.t, b, r.d, guess)
+	// A cost beyond the range of float64/λ: start from the nearest atom.
+	return min((2+kern.Below(r.t, r.e, r.d, guess))/w, math.MaxFloat64)
 }
 
-// rampRoot returns (2 + Σ_S b d)/Σ_S b and the size of S, where d < guess. Here as in all loops over the ramp no branch
-// depends on the data: half the entries may be positive, in no order that a processor predicts.
-func (r *row) rampRoot(b []float64, guess float64) (x float64, count int) {
-	var w, wd float64
-	b = b[:len(r.d)]
-	for j, d := range r.d {
-		in := below(d - guess)
-		w += masked(b[j], in)
-		wd += masked(b[j]*d, in)
-		count += int(in & 1)
+// rampEnd is the d from which a density x − d may be rounding, which is not an entry of a sparse plan.
+func (r *row) rampEnd() float64 { return r.x - 0x1p-50*(r.x+r.noise) }
+
+// rampTerms returns the sums of certify for a plan v of costs c without forbidden pairs. The terms (v−1)² of its
+// divergence are those of v²−1 too, whose mean differs by that of 2(v−1), which is 0. Here as in all loops over the
+// ramp no branch depends on the data: half the entries may be positive, in no order that a processor predicts.
+func (r *row) rampTerms(b, v, c []float64) (sharp, div, gap, worse float64) {
+	d, old := r.d[:len(b)], r.v[:len(b)]
+	v, c = v[:len(b)], c[:len(b)]
+	for j, w := range b {
+		at, off := v[j], v[j]-old[j]
+		short := masked(d[j]-r.x, below(r.x-d[j]))
+		sharp += w * at * c[j]
+		div += w * (at - 1) * (at - 1)
+		gap += w * (off*off + at*short)
+		worse += w * ((1-old[j])*(1-old[j]) + short)
 	}
-	// A cost beyond the range of float64/λ: start from the nearest atom.
-	return min((2+wd)/w, math.MaxFloat64), count
+	return sharp, div, gap, worse
 }
 
 // below returns 1 in every bit where x < 0, and else 0; x must be neither −0 nor NaN.
@@ -164,9 +155,8 @@ func masked(x float64, mask uint64) float64 { return math.Float64frombits(math.F
 // curvatures writes row i of K, a b_j κ(v_j), at the densities of the row.
 func (r *row) curvatures(dst []float64, f family, a float64, b []float64) {
 	if f == ramp {
-		for j, v := range r.v {
-			dst[j] = masked(a*b[j]/2, below(0-v)) // −v may be −0
-		}
+		kern.Below(dst, b, r.d, r.rampEnd())
+		kern.Scale(dst, a/2, dst)
 		return
 	}
 	for j, v := range r.v {

@@ -423,6 +423,19 @@ TEXT ·asmDotSign(SB), NOSPLIT, $0-48
 	JMP  ·dotSign32AVX512(SB)
 	JMP  ·dotSign32AVX2(SB)
 
+// func asmBelow(f form, dst, t, y ptr, n int, x float64) (sum float64)
+TEXT ·asmBelow(SB), NOSPLIT, $0-56
+	CMPB f+0(FP), $4
+	JNE  2(PC)
+	JMP  ·below64AVX512(SB)
+	CMPB f+0(FP), $3
+	JNE  2(PC)
+	JMP  ·below64AVX2(SB)
+	CMPB f+0(FP), $2
+	JNE  2(PC)
+	JMP  ·below32AVX512(SB)
+	JMP  ·below32AVX2(SB)
+
 // func asmDot4(f form, out, m, x ptr, n, stride int)
 TEXT ·asmDot4(SB), NOSPLIT, $0-48
 	CMPB f+0(FP), $4

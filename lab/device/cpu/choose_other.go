@@ -45,6 +45,7 @@ func asmSum(f form, x ptr, n int) (sum float64)                              { p
 func asmDot(f form, x, y ptr, n int) (sum float64)                           { panic(noAssembly) }
 func asmL1diff(f form, x, y ptr, n int) (sum float64)                        { panic(noAssembly) }
 func asmDotSign(f form, t, y ptr, n int, x float64) (sum float64)            { panic(noAssembly) }
+func asmBelow(f form, dst, t, y ptr, n int, x float64) (sum float64)         { panic(noAssembly) }
 func asmDot4(f form, out, m, x ptr, n, stride int)                           { panic(noAssembly) }
 func asmAxpy4(f form, y, m, w ptr, n, stride int)                            { panic(noAssembly) }
 func asmTile(f form, c, a, b ptr, depth, stride, rowStep, depthStep int)     { panic(noAssembly) }

@@ -19,7 +19,7 @@
 // PointRowExpAt, PointRowLSE, PointLogits, PointCosts. Where costs are large
 // against ε, RowExpScaled and ExpScaled take differences before they divide.
 // Columns, reading along rows: Axpy or GemvT of stored exponentials, or
-// ColStart, ColAdd. Kernel scaling: Gemv and GemvT. Gradients: Dot, DotSign
+// ColStart, ColAdd. Kernel scaling: Gemv and GemvT. Gradients: Dot, DotSign, Below
 // and Gemv of t with the coordinates as rows. Mixed reads rows held in
 // float32 under float64 arithmetic: 4.1e9 elements a second of a 4096² matrix
 // for a product from each side, where float64 rows allow 2.4e9. Products, Gram matrices

@@ -107,3 +107,20 @@ func (k Kernels[T]) DotSign(t, y []T, x T) (sum T) {
 	}
 	return sum
 }
+
+// Below writes t_j to dst where y_j < x, else 0, and returns the sum; dst may be t or y.
+func (k Kernels[T]) Below(dst, t, y []T, x T) (sum T) {
+	same("Below", len(t), len(y))
+	same("Below", len(t), len(dst))
+	if f := k.form(); f != plain {
+		return T(asmBelow(f, at(dst), at(t), at(y), len(t), float64(x)))
+	}
+	for j, v := range t {
+		if !(y[j] < x) {
+			v = 0
+		}
+		dst[j] = v
+		sum += v
+	}
+	return sum
+}

@@ -1457,3 +1457,365 @@ done5:
 	VMOVSD       X1, sum+40(FP)
 	VZEROUPPER
 	RET
+
+// func below64AVX512(f uint8, dst *float64, t *float64, y *float64, n int, x float64) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·below64AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+8(FP), AX
+	MOVQ         t+16(FP), CX
+	MOVQ         y+24(FP), DX
+	VBROADCASTSD x+40(FP), Z0
+	VXORPS       Z1, Z1, Z1
+	VXORPS       Z2, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	MOVQ         n+32(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000020, BX
+	JL           skip2
+
+loop1:
+	VMOVUPD   (CX)(SI*8), Z5
+	VMOVUPD   64(CX)(SI*8), Z6
+	VMOVUPD   128(CX)(SI*8), Z7
+	VMOVUPD   192(CX)(SI*8), Z8
+	VMOVUPD   (DX)(SI*8), Z9
+	VMOVUPD   64(DX)(SI*8), Z10
+	VMOVUPD   128(DX)(SI*8), Z11
+	VMOVUPD   192(DX)(SI*8), Z12
+	VCMPPD    $0x11, Z0, Z9, K1
+	VMOVAPD.Z Z5, K1, Z5
+	VADDPD    Z5, Z1, Z1
+	VCMPPD    $0x11, Z0, Z10, K1
+	VMOVAPD.Z Z6, K1, Z6
+	VADDPD    Z6, Z2, Z2
+	VCMPPD    $0x11, Z0, Z11, K1
+	VMOVAPD.Z Z7, K1, Z7
+	VADDPD    Z7, Z3, Z3
+	VCMPPD    $0x11, Z0, Z12, K1
+	VMOVAPD.Z Z8, K1, Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD   Z5, (AX)(SI*8)
+	VMOVUPD   Z6, 64(AX)(SI*8)
+	VMOVUPD   Z7, 128(AX)(SI*8)
+	VMOVUPD   Z8, 192(AX)(SI*8)
+	ADDQ      $0x00000020, SI
+	SUBQ      $0x00000020, BX
+	JGE       loop1
+
+skip2:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JL   skip4
+
+loop3:
+	VMOVUPD   (CX)(SI*8), Z5
+	VMOVUPD   (DX)(SI*8), Z6
+	VCMPPD    $0x11, Z0, Z6, K1
+	VMOVAPD.Z Z5, K1, Z5
+	VADDPD    Z5, Z1, Z1
+	VMOVUPD   Z5, (AX)(SI*8)
+	ADDQ      $0x00000008, SI
+	SUBQ      $0x00000008, BX
+	JGE       loop3
+
+skip4:
+	ADDQ      $0x00000008, BX
+	TESTQ     BX, BX
+	JE        done5
+	MOVQ      $-1, DI
+	BZHIQ     BX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPD.Z (CX)(SI*8), K1, Z5
+	VMOVUPD.Z (DX)(SI*8), K1, Z6
+	VCMPPD    $0x11, Z0, Z6, K2
+	VMOVAPD.Z Z5, K2, Z5
+	VADDPD    Z5, Z1, Z1
+	VMOVUPD   Z5, K1, (AX)(SI*8)
+
+done5:
+	VADDPD        Z2, Z1, Z1
+	VADDPD        Z4, Z3, Z3
+	VADDPD        Z3, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDPD        X0, X1, X1
+	VMOVSD        X1, sum+48(FP)
+	VZEROUPPER
+	RET
+
+// func below64AVX2(f uint8, dst *float64, t *float64, y *float64, n int, x float64) (sum float64)
+// Requires: AVX
+TEXT ·below64AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+8(FP), AX
+	MOVQ         t+16(FP), CX
+	MOVQ         y+24(FP), DX
+	VBROADCASTSD x+40(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	MOVQ         n+32(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000010, BX
+	JL           skip2
+
+loop1:
+	VMOVUPD (CX)(SI*8), Y5
+	VMOVUPD 32(CX)(SI*8), Y6
+	VMOVUPD 64(CX)(SI*8), Y7
+	VMOVUPD 96(CX)(SI*8), Y8
+	VMOVUPD (DX)(SI*8), Y9
+	VMOVUPD 32(DX)(SI*8), Y10
+	VMOVUPD 64(DX)(SI*8), Y11
+	VMOVUPD 96(DX)(SI*8), Y12
+	VCMPPD  $0x11, Y0, Y9, Y9
+	VANDPD  Y9, Y5, Y5
+	VADDPD  Y5, Y1, Y1
+	VCMPPD  $0x11, Y0, Y10, Y10
+	VANDPD  Y10, Y6, Y6
+	VADDPD  Y6, Y2, Y2
+	VCMPPD  $0x11, Y0, Y11, Y11
+	VANDPD  Y11, Y7, Y7
+	VADDPD  Y7, Y3, Y3
+	VCMPPD  $0x11, Y0, Y12, Y12
+	VANDPD  Y12, Y8, Y8
+	VADDPD  Y8, Y4, Y4
+	VMOVUPD Y5, (AX)(SI*8)
+	VMOVUPD Y6, 32(AX)(SI*8)
+	VMOVUPD Y7, 64(AX)(SI*8)
+	VMOVUPD Y8, 96(AX)(SI*8)
+	ADDQ    $0x00000010, SI
+	SUBQ    $0x00000010, BX
+	JGE     loop1
+
+skip2:
+	ADDQ $0x00000010, BX
+	SUBQ $0x00000004, BX
+	JL   skip4
+
+loop3:
+	VMOVUPD (CX)(SI*8), Y5
+	VMOVUPD (DX)(SI*8), Y6
+	VCMPPD  $0x11, Y0, Y6, Y6
+	VANDPD  Y6, Y5, Y5
+	VADDPD  Y5, Y1, Y1
+	VMOVUPD Y5, (AX)(SI*8)
+	ADDQ    $0x00000004, SI
+	SUBQ    $0x00000004, BX
+	JGE     loop3
+
+skip4:
+	ADDQ       $0x00000004, BX
+	TESTQ      BX, BX
+	JE         done5
+	LEAQ       window64<>+32(SB), DI
+	NEGQ       BX
+	VMOVUPD    (DI)(BX*8), Y5
+	VMASKMOVPD (CX)(SI*8), Y5, Y6
+	VMASKMOVPD (DX)(SI*8), Y5, Y7
+	VCMPPD     $0x11, Y0, Y7, Y7
+	VANDPD     Y7, Y6, Y6
+	VADDPD     Y6, Y1, Y1
+	VMASKMOVPD Y6, Y5, (AX)(SI*8)
+
+done5:
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y4, Y3, Y3
+	VADDPD       Y3, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDPD       X0, X1, X1
+	VMOVSD       X1, sum+48(FP)
+	VZEROUPPER
+	RET
+
+// func below32AVX512(f uint8, dst *float32, t *float32, y *float32, n int, x float64) (sum float64)
+// Requires: AVX, AVX512DQ, AVX512F, AVX512VL, BMI2
+TEXT ·below32AVX512(SB), NOSPLIT, $0-56
+	MOVQ         dst+8(FP), AX
+	MOVQ         t+16(FP), CX
+	MOVQ         y+24(FP), DX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    x+40(FP), X0, X0
+	VBROADCASTSS X0, Z0
+	VXORPS       Z1, Z1, Z1
+	VXORPS       Z2, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	MOVQ         n+32(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000040, BX
+	JL           skip2
+
+loop1:
+	VMOVUPS   (CX)(SI*4), Z5
+	VMOVUPS   64(CX)(SI*4), Z6
+	VMOVUPS   128(CX)(SI*4), Z7
+	VMOVUPS   192(CX)(SI*4), Z8
+	VMOVUPS   (DX)(SI*4), Z9
+	VMOVUPS   64(DX)(SI*4), Z10
+	VMOVUPS   128(DX)(SI*4), Z11
+	VMOVUPS   192(DX)(SI*4), Z12
+	VCMPPS    $0x11, Z0, Z9, K1
+	VMOVAPS.Z Z5, K1, Z5
+	VADDPS    Z5, Z1, Z1
+	VCMPPS    $0x11, Z0, Z10, K1
+	VMOVAPS.Z Z6, K1, Z6
+	VADDPS    Z6, Z2, Z2
+	VCMPPS    $0x11, Z0, Z11, K1
+	VMOVAPS.Z Z7, K1, Z7
+	VADDPS    Z7, Z3, Z3
+	VCMPPS    $0x11, Z0, Z12, K1
+	VMOVAPS.Z Z8, K1, Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS   Z5, (AX)(SI*4)
+	VMOVUPS   Z6, 64(AX)(SI*4)
+	VMOVUPS   Z7, 128(AX)(SI*4)
+	VMOVUPS   Z8, 192(AX)(SI*4)
+	ADDQ      $0x00000040, SI
+	SUBQ      $0x00000040, BX
+	JGE       loop1
+
+skip2:
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, BX
+	JL   skip4
+
+loop3:
+	VMOVUPS   (CX)(SI*4), Z5
+	VMOVUPS   (DX)(SI*4), Z6
+	VCMPPS    $0x11, Z0, Z6, K1
+	VMOVAPS.Z Z5, K1, Z5
+	VADDPS    Z5, Z1, Z1
+	VMOVUPS   Z5, (AX)(SI*4)
+	ADDQ      $0x00000010, SI
+	SUBQ      $0x00000010, BX
+	JGE       loop3
+
+skip4:
+	ADDQ      $0x00000010, BX
+	TESTQ     BX, BX
+	JE        done5
+	MOVQ      $-1, DI
+	BZHIQ     BX, DI, DI
+	KMOVW     DI, K1
+	VMOVUPS.Z (CX)(SI*4), K1, Z5
+	VMOVUPS.Z (DX)(SI*4), K1, Z6
+	VCMPPS    $0x11, Z0, Z6, K2
+	VMOVAPS.Z Z5, K2, Z5
+	VADDPS    Z5, Z1, Z1
+	VMOVUPS   Z5, K1, (AX)(SI*4)
+
+done5:
+	VADDPS        Z2, Z1, Z1
+	VADDPS        Z4, Z3, Z3
+	VADDPS        Z3, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF64X2 $0x01, Y1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPD     $0x01, X1, X0
+	VADDPS        X0, X1, X1
+	VMOVSHDUP     X1, X0
+	VADDPS        X0, X1, X1
+	VCVTSS2SD     X1, X1, X1
+	VMOVSD        X1, sum+48(FP)
+	VZEROUPPER
+	RET
+
+// func below32AVX2(f uint8, dst *float32, t *float32, y *float32, n int, x float64) (sum float64)
+// Requires: AVX, AVX2
+TEXT ·below32AVX2(SB), NOSPLIT, $0-56
+	MOVQ         dst+8(FP), AX
+	MOVQ         t+16(FP), CX
+	MOVQ         y+24(FP), DX
+	VXORPS       X0, X0, X0
+	VCVTSD2SS    x+40(FP), X0, X0
+	VBROADCASTSS X0, Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	MOVQ         n+32(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000020, BX
+	JL           skip2
+
+loop1:
+	VMOVUPS (CX)(SI*4), Y5
+	VMOVUPS 32(CX)(SI*4), Y6
+	VMOVUPS 64(CX)(SI*4), Y7
+	VMOVUPS 96(CX)(SI*4), Y8
+	VMOVUPS (DX)(SI*4), Y9
+	VMOVUPS 32(DX)(SI*4), Y10
+	VMOVUPS 64(DX)(SI*4), Y11
+	VMOVUPS 96(DX)(SI*4), Y12
+	VCMPPS  $0x11, Y0, Y9, Y9
+	VANDPS  Y9, Y5, Y5
+	VADDPS  Y5, Y1, Y1
+	VCMPPS  $0x11, Y0, Y10, Y10
+	VANDPS  Y10, Y6, Y6
+	VADDPS  Y6, Y2, Y2
+	VCMPPS  $0x11, Y0, Y11, Y11
+	VANDPS  Y11, Y7, Y7
+	VADDPS  Y7, Y3, Y3
+	VCMPPS  $0x11, Y0, Y12, Y12
+	VANDPS  Y12, Y8, Y8
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS Y5, (AX)(SI*4)
+	VMOVUPS Y6, 32(AX)(SI*4)
+	VMOVUPS Y7, 64(AX)(SI*4)
+	VMOVUPS Y8, 96(AX)(SI*4)
+	ADDQ    $0x00000020, SI
+	SUBQ    $0x00000020, BX
+	JGE     loop1
+
+skip2:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JL   skip4
+
+loop3:
+	VMOVUPS (CX)(SI*4), Y5
+	VMOVUPS (DX)(SI*4), Y6
+	VCMPPS  $0x11, Y0, Y6, Y6
+	VANDPS  Y6, Y5, Y5
+	VADDPS  Y5, Y1, Y1
+	VMOVUPS Y5, (AX)(SI*4)
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, BX
+	JGE     loop3
+
+skip4:
+	ADDQ       $0x00000008, BX
+	TESTQ      BX, BX
+	JE         done5
+	LEAQ       window32<>+32(SB), DI
+	NEGQ       BX
+	VMOVUPS    (DI)(BX*4), Y5
+	VMASKMOVPS (CX)(SI*4), Y5, Y6
+	VMASKMOVPS (DX)(SI*4), Y5, Y7
+	VCMPPS     $0x11, Y0, Y7, Y7
+	VANDPS     Y7, Y6, Y6
+	VADDPS     Y6, Y1, Y1
+	VMASKMOVPS Y6, Y5, (AX)(SI*4)
+
+done5:
+	VADDPS       Y2, Y1, Y1
+	VADDPS       Y4, Y3, Y3
+	VADDPS       Y3, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPS       X0, X1, X1
+	VPERMILPD    $0x01, X1, X0
+	VADDPS       X0, X1, X1
+	VMOVSHDUP    X1, X0
+	VADDPS       X0, X1, X1
+	VCVTSS2SD    X1, X1, X1
+	VMOVSD       X1, sum+48(FP)
+	VZEROUPPER
+	RET

@@ -662,6 +662,26 @@ func dotSign32AVX512(f uint8, t *float32, y *float32, n int, x float64) (sum flo
 //go:noescape
 func dotSign32AVX2(f uint8, t *float32, y *float32, n int, x float64) (sum float64)
 
+// below64AVX512 writes t where y < x and else 0 to dst, and returns the sum.
+//
+//go:noescape
+func below64AVX512(f uint8, dst *float64, t *float64, y *float64, n int, x float64) (sum float64)
+
+// below64AVX2 writes t where y < x and else 0 to dst, and returns the sum.
+//
+//go:noescape
+func below64AVX2(f uint8, dst *float64, t *float64, y *float64, n int, x float64) (sum float64)
+
+// below32AVX512 writes t where y < x and else 0 to dst, and returns the sum.
+//
+//go:noescape
+func below32AVX512(f uint8, dst *float32, t *float32, y *float32, n int, x float64) (sum float64)
+
+// below32AVX2 writes t where y < x and else 0 to dst, and returns the sum.
+//
+//go:noescape
+func below32AVX2(f uint8, dst *float32, t *float32, y *float32, n int, x float64) (sum float64)
+
 // dot464AVX512 writes the products of four rows of m, stride elements apart, with x to out.
 //
 //go:noescape
@@ -1036,6 +1056,9 @@ func asmL1diff(f form, x, y ptr, n int) (sum float64)
 
 //go:noescape
 func asmDotSign(f form, t, y ptr, n int, x float64) (sum float64)
+
+//go:noescape
+func asmBelow(f form, dst, t, y ptr, n int, x float64) (sum float64)
 
 //go:noescape
 func asmDot4(f form, out, m, x ptr, n, stride int)

@@ -17,7 +17,7 @@ func vectors[T Float](t *testing.T, k Kernels[T]) {
 			x[r.IntN(n)] = 0
 			y[r.IntN(n)] = x[0]
 		}
-		var sum, dot, l1, sign, abs float64
+		var sum, dot, l1, sign, below, abs float64
 		top := math.Inf(-1)
 		for j := range x {
 			a, b := float64(x[j]), float64(y[j])
@@ -28,6 +28,7 @@ func vectors[T Float](t *testing.T, k Kernels[T]) {
 			top = math.Max(top, a)
 			if alpha > y[j] {
 				sign += a
+				below += a
 			} else if alpha < y[j] {
 				sign -= a
 			}
@@ -40,6 +41,14 @@ func vectors[T Float](t *testing.T, k Kernels[T]) {
 		near(t, label("Max of %d", n), k.Max(x), top, 0)
 
 		dst, intact := guarded[T](n)
+		near(t, label("Below of %d", n), k.Below(dst, x, y, alpha), below, tol)
+		for j := range dst {
+			want := 0.
+			if y[j] < alpha {
+				want = float64(x[j])
+			}
+			near(t, label("Below %d of %d", j, n), dst[j], want, 0)
+		}
 		copy(dst, y)
 		k.Axpy(dst, alpha, x)
 		for j := range dst {
@@ -88,6 +97,9 @@ func vectorSpecial[T Float](t *testing.T, k Kernels[T]) {
 		}
 	}
 	dst := make([]T, 6)
+	if got := k.Below(dst, []T{1, nan, inf, 2, nan, 4}, []T{0, 1, 1, -inf, inf, nan}, 1); got != 3 {
+		t.Errorf("Below of what is left out = %v, want 3", got)
+	}
 	k.Sqrt(dst, []T{0, 4, inf, nan, -1, 2})
 	for j, want := range []float64{0, 2, math.Inf(1), math.NaN(), math.NaN(), float64(T(math.Sqrt2))} {
 		near(t, label("Sqrt special %d", j), dst[j], want, 0)

@@ -26,21 +26,32 @@ type assignment struct {
 	steps   int       // arcs read by all paths
 }
 
-// assign solves the problem from any potentials g of the targets, and reports whether it did: not where paths are
+// assign solves the problem from potentials g_j ≤ C_ij of the targets, and reports whether it did: not where paths are
 // slow, or there is no plan by allowed pairs.
 func (s *simplex) assign(g []float64) bool {
 	a := &assignment{
 		simplex: s, g: g, paid: make([]float64, s.n),
 		to: slices.Repeat([]int32{None}, s.n), of: slices.Repeat([]int32{None}, s.m),
-		dist: slices.Repeat([]float64{math.Inf(1)}, s.m), before: make([]int32, s.m), arc: make([]float64, s.m),
 	}
-	s.makeLists(g)
+	if s.listed == nil {
+		s.makeLists(g)
+	}
 	if a.matchAll() && a.isOptimal() {
 		s.matched = a
 		return true
 	}
 	s.pivots = 0
 	return false
+}
+
+// listOf returns the list of source i.
+func (a *assignment) listOf(i int32) (to []int32, cost []float64, rest float64) {
+	if a.listed != nil {
+		to, cost = a.listed.Arcs(int(i))
+		return to, cost, math.Inf(1)
+	}
+	l := &a.list[i]
+	return l.to, l.cost, l.rest
 }
 
 // matchAll reports whether it matched every source.
@@ -77,9 +88,10 @@ const maxPolish = 50
 func (a *assignment) tight(shift float64) bool {
 	ok := true
 	for i, j := range a.to {
-		l, c := &a.list[i], a.paid[i]
-		f := l.least(a.g, c-a.g[j])
-		if f > l.rest-shift { // the list may lack the least, else not, since g only fell but for rounding
+		to, cost, rest := a.listOf(int32(i))
+		c := a.paid[i]
+		f := Least(to, cost, a.g, c-a.g[j])
+		if f > rest-shift { // the list may lack the least, else not, since g only fell but for rounding
 			f = min(f, a.least(i, a.g))
 		}
 		a.f[i] = f
@@ -109,23 +121,23 @@ const bids = 8
 // row reduction). A source that loses its target bids again. It returns the number of sources left without one,
 // less those with several best targets, to which paths are short.
 func (a *assignment) bid() (left int) {
-	rest := bids * a.n
+	tries := bids * a.n
 	for first := range a.to {
-		for i := int32(first); i != None && rest > 0; rest-- {
-			l := &a.list[i]
-			at, best, second := l.two(a.g)
+		for i := int32(first); i != None && tries > 0; tries-- {
+			to, cost, rest := a.listOf(i)
+			at, best, second := two(to, cost, a.g)
 			if best == second {
-				for k, j := range l.to {
-					if a.of[j] == None && l.cost[k]-a.g[j] == best {
+				for k, j := range to {
+					if a.of[j] == None && cost[k]-a.g[j] == best {
 						at = k
 					}
 				}
 			}
-			second = min(second, l.rest)
-			if at == None || best > l.rest {
+			second = min(second, rest)
+			if at == None || best > rest {
 				break // left to a path, which looks at all arcs
 			}
-			j := l.to[at]
+			j := to[at]
 			last := a.of[j]
 			if last != None && (second == best || math.IsInf(second, 1)) {
 				left--
@@ -134,7 +146,7 @@ func (a *assignment) bid() (left int) {
 			if second < math.Inf(1) {
 				a.g[j] = math.Nextafter(a.g[j]-(second-best), a.g[j]) // so that no rounding makes the second the best
 			}
-			a.match(i, j, l.cost[at])
+			a.match(i, j, cost[at])
 			if i = last; i != None {
 				a.to[i] = None
 			}
@@ -152,18 +164,24 @@ func (a *assignment) match(i, j int32, cost float64) { a.to[i], a.of[j], a.paid[
 
 // augment matches source i by a shortest path to a free target, and reports whether there is a path.
 func (a *assignment) augment(i int32) bool {
+	if a.dist == nil {
+		a.dist, a.before, a.arc = slices.Repeat([]float64{math.Inf(1)}, a.m), make([]int32, a.m), make([]float64, a.m)
+	}
 	a.near, a.reached, a.settled = a.near[:0], a.reached[:0], a.settled[:0]
-	far := a.relax(i, a.list[i], math.Inf(1))
+	to, cost, rest := a.listOf(i)
+	far := a.relax(i, to, cost, rest, math.Inf(1))
 	for len(a.near) > 0 {
 		o := a.near.pop()
 		switch {
 		case o.j == None: // the list of source o.i may lack the next arc
-			far = a.relax(o.i, a.longer(o.i), far)
+			to, cost, rest := a.longer(o.i)
+			far = a.relax(o.i, to, cost, rest, far)
 		case o.key > a.dist[o.j]: // since reached by a shorter path
 		case a.of[o.j] != None:
 			a.settled = append(a.settled, o.j)
 			i := a.of[o.j]
-			far = a.relax(i, a.list[i], far)
+			to, cost, rest := a.listOf(i)
+			far = a.relax(i, to, cost, rest, far)
 		default:
 			a.flip(o.j)
 			return true
@@ -173,26 +191,27 @@ func (a *assignment) augment(i int32) bool {
 }
 
 // longer makes the list of source i afresh if it is old, and returns it, else all arcs.
-func (a *assignment) longer(i int32) shortlist {
+func (a *assignment) longer(i int32) (to []int32, cost []float64, rest float64) {
 	if a.list[i].made == a.pivots {
-		return a.allArcs(int(i))
+		to, cost = a.allArcs(int(i))
+		return to, cost, math.Inf(1)
 	}
 	a.list[i] = a.shortlist(int(i), a.g, shortlistSize)
 	a.steps += a.m
-	return a.list[i]
+	return a.listOf(i)
 }
 
-// relax looks for shorter paths by the arcs l of source i, and returns the length of the shortest to a free
-// target, so far far.
-func (a *assignment) relax(i int32, l shortlist, far float64) float64 {
+// relax looks for shorter paths by these arcs of source i, where the rest have keys of at least rest, and returns the
+// length of the shortest to a free target, so far far.
+func (a *assignment) relax(i int32, to []int32, cost []float64, rest, far float64) float64 {
 	now, base := math.Inf(-1), 0.
 	if j := a.to[i]; j != None {
 		now = a.dist[j]
 		base = now - (a.paid[i] - a.g[j])
 	}
-	a.steps += len(l.to)
-	for k, j := range l.to {
-		d := l.cost[k] - a.g[j] + base
+	a.steps += len(to)
+	for k, j := range to {
+		d := cost[k] - a.g[j] + base
 		if d >= far || max(d, now) >= a.dist[j] { // d < now is rounding
 			continue
 		}
@@ -200,13 +219,13 @@ func (a *assignment) relax(i int32, l shortlist, far float64) float64 {
 		if math.IsInf(a.dist[j], 1) {
 			a.reached = append(a.reached, j)
 		}
-		a.dist[j], a.before[j], a.arc[j] = d, i, l.cost[k]
+		a.dist[j], a.before[j], a.arc[j] = d, i, cost[k]
 		a.near.push(candidate{i: i, j: j, key: d})
 		if a.of[j] == None {
 			far = d
 		}
 	}
-	if rest := l.rest + base; rest < far {
+	if rest += base; rest < far {
 		a.near.push(candidate{i: i, j: None, key: math.Nextafter(rest, math.Inf(1))}) // after targets as near
 	}
 	return far

@@ -30,8 +30,9 @@ func (s *simplex) estimate() []float64 {
 			thinned.Set(k, l, row[j])
 		}
 	}
-	c := newSimplex(s.ctx, cost.Dense(thinned), Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free})
-	c.large = s.large
+	part := Supplies{A: a, B: b, exp: s.supply.exp, free: s.supply.free}
+	c := newSimplex(s.ctx, cost.Dense(thinned), part, nil, s.large)
+	c.columns = c.transform(make([]float64, c.n))
 	c.solve(0)
 	s.err = cmp.Or(s.err, c.err)
 	return s.transform(c.f(), rows...)
@@ -51,23 +52,40 @@ func (s *simplex) transform(f []float64, rows ...int) []float64 {
 		if rows != nil {
 			i = rows[i]
 		}
-		l := s.allArcs(i)
-		for lo, hi := 0, 0; lo < len(l.to); lo = hi {
-			hi = min(lo+transformBlock, len(l.to))
-			if s.listed == nil && -kern.RowMax(g[lo:hi], l.cost[lo:hi], 1) >= shift {
-				continue // no target of the block
-			}
-			for k, j := range l.to[lo:hi] {
-				g[j] = min(g[j], l.cost[lo+k]-shift)
-			}
-		}
+		to, cost := s.allArcs(i)
+		lower(g, to, cost, shift)
 	}
-	for j, v := range g {
-		if math.IsInf(v, 1) {
-			g[j] = s.large - slices.Max(f)
-		}
-	}
+	fill(g, s.large-slices.Max(f))
 	return g
+}
+
+// lower writes the C_ij − shift of these arcs to g where they are less; to is not read where there is one to each
+// target.
+func lower(g []float64, to []int32, cost []float64, shift float64) {
+	if len(cost) < len(g) {
+		for k, j := range to {
+			g[j] = min(g[j], cost[k]-shift)
+		}
+		return
+	}
+	for lo, hi := 0, 0; lo < len(cost); lo = hi {
+		hi = min(lo+transformBlock, len(cost))
+		if -kern.RowMax(g[lo:hi], cost[lo:hi], 1) >= shift {
+			continue // no target of the block
+		}
+		for j := lo; j < hi; j++ {
+			g[j] = min(g[j], cost[j]-shift)
+		}
+	}
+}
+
+// fill writes v where g is +Inf.
+func fill(g []float64, v float64) {
+	for j, x := range g {
+		if math.IsInf(x, 1) {
+			g[j] = v
+		}
+	}
 }
 
 // thin groups points in runs of stride and returns the heaviest point of each with the mass of all. It keeps those

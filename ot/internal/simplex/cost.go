@@ -4,62 +4,70 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/ot/cost"
 	"coupling/ot/internal/fault"
 	"coupling/ot/internal/geometry"
 )
 
-// checkCost reads the whole cost once and returns it with a large number for +Inf. Potentials are
-// sums of up to n+m costs and must not overflow.
-func checkCost(ctx context.Context, c cost.Geometry) (finite, error) {
-	none := finite{c, math.Inf(1)}
+// checkCost reads the whole cost once and returns it with a large number for +Inf, and the least cost of each column.
+// Potentials are sums of up to n+m costs and must not overflow.
+func checkCost(ctx context.Context, c cost.Geometry) (all finite, columns []float64, err error) {
+	all = finite{c, math.Inf(1)}
 	if err := geometry.Check("cost", c); err != nil {
-		return none, err
+		return all, nil, err
 	}
 	n, m := c.Dims()
 	limit := math.MaxFloat64 / 8 / float64(n+m)
 	lo, hi, allowed := math.Inf(1), math.Inf(-1), 0
-	buf, zero := make([]float64, m), make([]float64, m)
 	list, listed := c.(geometry.Listed)
+	zero := make([]float64, m)
+	columns = slices.Repeat([]float64{math.Inf(1)}, m)
+	var buf []float64
+	if !listed {
+		buf = make([]float64, m)
+	}
 	for i := range n {
 		if err := Cancelled(ctx, i); err != nil {
-			return none, err
+			return all, nil, err
 		}
+		var to []int32
 		var row []float64
 		if listed {
-			_, row = list.Arcs(i)
+			to, row = list.Arcs(i)
 		} else if row = c.Row(i, buf); len(row) != m {
-			return none, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, fault.ErrShape)
+			return all, nil, fmt.Errorf("ot/exact: len(cost.Row(%d)) = %d, want %d: %w", i, len(row), m, fault.ErrShape)
+		}
+		least, most := -kern.RowMax(zero[:len(row)], row, 1), kern.Max(row)
+		if sum := kern.Sum(row); sum-sum == 0 && max(-least, most) <= limit {
+			lo, hi, allowed = min(lo, least), max(hi, most), allowed+len(row)
 		} else {
-			least, most := -kern.RowMax(zero, row, 1), kern.RowMax(zero, row, -1)
-			if sum := kern.Sum(row); sum-sum == 0 && max(-least, most) <= limit {
-				lo, hi, allowed = min(lo, least), max(hi, most), allowed+m
-				continue
+			count := 0
+			if lo, hi, count = finiteRange(row, limit, lo, hi); count < 0 {
+				j := -count - 1
+				return all, nil, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j,
+					row[j], limit)
 			}
+			allowed += count
 		}
-		count := 0
-		if lo, hi, count = finiteRange(row, limit, lo, hi); count < 0 {
-			j := -count - 1
-			return none, bad(fault.ErrCost, "cost[%d][%d] = %v: must be at most %.3g in size, or +Inf", i, j,
-				row[j], limit)
-		}
-		allowed += count
+		lower(columns, to, row, 0)
 	}
 	switch {
 	case allowed == n*m:
-		return none, nil
+		return all, columns, nil
 	case lo > hi:
-		return none, fmt.Errorf("ot/exact: every pair is forbidden: %w", fault.ErrInfeasible)
+		return all, nil, fmt.Errorf("ot/exact: every pair is forbidden: %w", fault.ErrInfeasible)
 	}
-	large := hi + float64(n+m)*(hi-lo)
-	if large == hi {
-		large += max(math.Abs(hi), 1)
+	all.large = hi + float64(n+m)*(hi-lo)
+	if all.large == hi {
+		all.large += max(math.Abs(hi), 1)
 	}
-	if !(large <= limit) {
-		return none, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, fault.ErrCost)
+	if !(all.large <= limit) {
+		return all, nil, fmt.Errorf("ot/exact: costs from %v to %v beside +Inf: %w", lo, hi, fault.ErrCost)
 	}
-	return finite{c, large}, nil
+	fill(columns, all.large)
+	return all, columns, nil
 }
 
 // finiteRange widens the range from lo to hi by the costs that are not +Inf, and returns it and their number,

@@ -23,9 +23,9 @@ func (s *simplex) cut(first int) error {
 	var mass, space Mass
 	for k := 0; k < len(crowd); k++ {
 		mass = mass.Add(s.supply.A[crowd[k]])
-		l := s.allArcs(crowd[k])
-		for at, j := range l.to {
-			if l.cost[at] >= s.large || room[j] {
+		to, cost := s.allArcs(crowd[k])
+		for at, j := range to {
+			if cost[at] >= s.large || room[j] {
 				continue
 			}
 			room[j], space = true, space.Add(s.supply.B[j])

@@ -92,6 +92,10 @@ func Quantise(a, b []float64) (Supplies, error) {
 	s.unit = math.Ldexp(1, -s.exp)
 	var totalA, totalB Mass
 	s.A, totalA = integers(a, s.exp)
+	if slices.Equal(a, b) {
+		s.B = s.A
+		return s, nil
+	}
 	s.B, totalB = integers(b, s.exp)
 	if diff := math.Abs(totalA.float() - totalB.float()); diff > massTolerance*totalA.float() {
 		return s, fmt.Errorf("ot/exact: total mass of a = %v, of b = %v: %w",
@@ -99,6 +103,15 @@ func Quantise(a, b []float64) (Supplies, error) {
 	}
 	rebalance(s.B, totalB, totalA)
 	return s, nil
+}
+
+// total returns the mass of all sources.
+func (s Supplies) total() float64 {
+	var all Mass
+	for _, w := range s.A {
+		all = all.Add(w)
+	}
+	return s.Weight(all)
 }
 
 // IsEven reports whether there are as many sources as targets, all of the same mass, so that some assignment is
@@ -132,6 +145,9 @@ func integers(w []float64, exp int) (m []Mass, total Mass) {
 // rebalance multiplies m, of sum from, by to/from ≈ 1, so that its sum is exactly to. The
 // correction of each entry is relatively exact to 1e-16; the heaviest entry takes the remainder.
 func rebalance(m []Mass, from, to Mass) {
+	if from == to {
+		return
+	}
 	grow := from.Less(to)
 	diff := from.Sub(to)
 	if grow {

@@ -129,7 +129,7 @@ func pseudoRandom(t *testing.T, n, m int) *simplex {
 	supply := must.Get(Quantise(a, b))
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(i, j int, _ float64) float64 { return math.Mod(math.Sqrt(float64(i*m+j+2))*1e3, 1) }, c)
-	return newSimplex(t.Context(), cost.Dense(c), supply)
+	return newSimplex(t.Context(), cost.Dense(c), supply, nil, math.Inf(1))
 }
 
 func consistent(t *testing.T, tr *tree) {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"coupling/lab/device/cpu"
-	"coupling/ot/internal/geometry"
 )
 
 // kern is the set of vector kernels in use.
@@ -32,12 +31,12 @@ const (
 // least of the least keys of blocks as a bound. Of equal keys it takes those that follow column i, so that
 // sources whose costs are alike do not all list the same targets.
 func (s *simplex) shortlist(i int, g []float64, size int) shortlist {
+	to, row := s.allArcs(i)
 	if s.listed != nil {
-		return s.allArcs(i)
+		return shortlist{to: to, cost: row, rest: math.Inf(1)}
 	}
-	row := s.row(i)[:s.m]
 	if size*blocksPerArc >= s.m {
-		return shortlist{to: s.all, cost: slices.Clone(row), rest: math.Inf(1)}
+		return shortlist{to: to, cost: slices.Clone(row), rest: math.Inf(1)}
 	}
 	width := (s.m + size*blocksPerArc - 1) / (size * blocksPerArc)
 	tops := s.tops[:0]
@@ -85,20 +84,17 @@ func (s *simplex) makeLists(g []float64) {
 }
 
 // allArcs returns every arc of source i, valid until another row is read unless the geometry lists it.
-func (s *simplex) allArcs(i int) shortlist {
-	l := shortlist{to: s.all, rest: math.Inf(1)}
+func (s *simplex) allArcs(i int) (to []int32, cost []float64) {
 	if s.listed != nil {
-		l.to, l.cost = s.listed.Arcs(i)
-	} else {
-		l.cost = s.row(i)[:s.m]
+		return s.listed.Arcs(i)
 	}
-	return l
+	return s.all, s.row(i)[:s.m]
 }
 
-// least returns the least of most and the C_ij − g_j of the list.
-func (l *shortlist) least(g []float64, most float64) float64 {
-	cost := l.cost[:len(l.to)]
-	for k, j := range l.to {
+// Least returns the least of most and the C_ij − g_j of these arcs.
+func Least(to []int32, cost, g []float64, most float64) float64 {
+	cost = cost[:len(to)]
+	for k, j := range to {
 		if key := cost[k] - g[j]; key < most {
 			most = key
 		}
@@ -106,44 +102,32 @@ func (l *shortlist) least(g []float64, most float64) float64 {
 	return most
 }
 
-// two returns the place of the first arc of least C_ij − g_j in the list, None in an empty one, and the two
-// least of these keys, +Inf where there are fewer. No branch depends on the data: half of them would be
-// mispredicted.
-func (l *shortlist) two(g []float64) (at int, best, second float64) {
-	first, next := ordered(math.Inf(1)), ordered(math.Inf(1))
+// two returns the place of the first of these arcs of least C_ij − g_j, None where there is none, and the two
+// least of these keys, which must be ≥ 0, +Inf where there are fewer. No branch depends on the data: half of them
+// would be mispredicted; bits of floats ≥ 0 are in their order.
+func two(to []int32, cost, g []float64) (at int, best, second float64) {
+	first := int64(math.Float64bits(math.Inf(1)))
+	next := first
 	at = None
-	cost := l.cost[:len(l.to)]
-	for k, j := range l.to {
-		key := ordered(cost[k] - g[j])
+	cost = cost[:len(to)]
+	for k, j := range to {
+		key := int64(math.Float64bits(cost[k] - g[j]))
 		if key < first {
 			at = k
 		}
 		next = min(next, max(first, key))
 		first = min(first, key)
 	}
-	return at, unordered(first), unordered(next)
-}
-
-// ordered returns an integer in the order of float64, and unordered its float64.
-func ordered(x float64) int64 {
-	b := int64(math.Float64bits(x))
-	return b ^ int64(uint64(b>>63)>>1)
-}
-
-func unordered(b int64) float64 { return math.Float64frombits(uint64(b ^ int64(uint64(b>>63)>>1))) }
-
-// Least returns the least of most and the C_ij − g_j of the pairs that c lists.
-func Least(c geometry.Listed, i int, g []float64, most float64) float64 {
-	to, cost := c.Arcs(i)
-	return (&shortlist{to: to, cost: cost}).least(g, most)
+	return at, math.Float64frombits(uint64(first)), math.Float64frombits(uint64(next))
 }
 
 // least returns min_j C_ij − g_j.
 func (s *simplex) least(i int, g []float64) float64 {
+	to, cost := s.allArcs(i)
 	if s.listed != nil {
-		return Least(s.listed, i, g, math.Inf(1))
+		return Least(to, cost, g, math.Inf(1))
 	}
-	return -kern.RowMax(g, s.row(i)[:s.m], 1)
+	return -kern.RowMax(g, cost, 1)
 }
 
 // A queue is a heap of candidates, the one of least key first.

@@ -17,6 +17,8 @@ import (
 
 // Result is a basis at the end of a solve.
 type Result struct {
+	// A and B are the weights, uniform ones where they were nil.
+	A, B []float64
 	// F and G are potentials with ⟨a, F⟩ = ⟨b, G⟩ for measures of total 1: G is the c-transform of F.
 	F, G []float64
 	// Pivots counts the steps, and Limited says that their limit was reached.
@@ -28,7 +30,7 @@ type Result struct {
 // and visits the arcs that carry mass.
 func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int,
 	visit func(i, j int, w float64)) (*Result, error) {
-	all, err := checkCost(ctx, c)
+	all, columns, err := checkCost(ctx, c)
 	if err != nil {
 		return nil, err
 	}
@@ -43,16 +45,16 @@ func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int,
 	if err != nil {
 		return nil, err
 	}
-	x := newSimplex(ctx, all, supply)
-	x.listed, _ = c.(geometry.Listed)
-	x.large = all.large
+	listed, _ := c.(geometry.Listed)
+	x := newSimplex(ctx, all, supply, listed, all.large)
+	x.columns = columns
 	if x.solve(maxPivots); x.err != nil {
 		return nil, x.err
 	}
 	if err := x.arcs(visit); err != nil {
 		return nil, err
 	}
-	r := &Result{Pivots: x.pivots, Limited: x.limited}
+	r := &Result{A: a, B: b, Pivots: x.pivots, Limited: x.limited}
 	if r.F, r.G = x.potentials(); x.err != nil {
 		return nil, x.err
 	}
@@ -73,11 +75,12 @@ type simplex struct {
 	pivots  int
 	limited bool // by the number of pivots
 
-	listed geometry.Listed // the cost, where it lists its arcs
-	large  float64         // the cost of others, +Inf where there are none
-	all    []int32         // every target
-	tops   []float64       // scratch of shortlist
-	found  []candidate
+	listed  geometry.Listed // the cost, where it lists its arcs
+	large   float64         // the cost of others, +Inf where there are none
+	all     []int32         // every target, where none are listed
+	columns []float64       // the least cost of each, which solve overwrites
+	tops    []float64       // scratch of shortlist
+	found   []candidate
 
 	buf  []float64 // the row last read
 	last []float64
@@ -89,14 +92,22 @@ type simplex struct {
 	atRow, block int         // where the next block starts, and its arcs
 }
 
-func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies) *simplex {
+func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies, listed geometry.Listed, large float64) *simplex {
 	n, m := c.Dims()
-	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, buf: make([]float64, m), at: None}
-	s.all = make([]int32, m)
-	for j := range s.all {
-		s.all[j] = int32(j)
+	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, at: None, listed: listed, large: large}
+	if listed == nil {
+		s.buf, s.all = make([]float64, m), targets(m)
 	}
 	return s
+}
+
+// targets returns the numbers of m targets.
+func targets(m int) []int32 {
+	all := make([]int32, m)
+	for j := range all {
+		all[j] = int32(j)
+	}
+	return all
 }
 
 // perturb makes the tree, and adds low bits to all masses and in them one unit to each source, and the sum
@@ -142,10 +153,7 @@ const patience = 1000
 func (s *simplex) solve(maxPivots int) {
 	isThin := s.listed != nil || s.n <= coarsest && s.m <= coarsest // thinned, listed sources might have no pair
 	isEven := maxPivots == 0 && s.supply.IsEven()
-	var g []float64
-	if isThin || isEven {
-		g = s.transform(make([]float64, s.n))
-	}
+	g := s.columns
 	if isEven && s.assign(g) { // not between many points of few dimensions
 		return
 	}
@@ -214,17 +222,20 @@ func (s *simplex) each(visit func(i, j int, w, c float64)) {
 // arcs visits those of the basis but those that are forbidden, whose cost is large; these may carry
 // what rounding may make.
 func (s *simplex) arcs(visit func(i, j int, w float64)) error {
-	var all, lost Wide
+	var lost Wide
 	stuck := 0
 	s.each(func(i, j int, w, c float64) {
-		if all = all.Add(w); c == s.large {
+		if c == s.large {
 			stuck = i
 			lost = lost.Add(w)
 		} else if w > 0 {
 			visit(i, j, w)
 		}
 	})
-	share := lost.Hi / all.Hi
+	share := 0.
+	if lost.Hi > 0 {
+		share = lost.Hi / s.supply.total()
+	}
 	switch {
 	case !(share > massTolerance):
 		return nil

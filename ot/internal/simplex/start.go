@@ -128,7 +128,7 @@ func (f *greedy) fillSource(i int32, g []float64) {
 		return
 	}
 	if f.live == nil {
-		f.live = slices.Clone(f.all)
+		f.live = targets(f.m)
 	}
 	if f.listed != nil {
 		f.fillAny(i)

@@ -41,6 +41,21 @@ func reduceKernels() []kernel {
 				})
 			},
 		},
+		{
+			decl: "below(dst, t, y *T, n int, x T) (sum T)",
+			doc:  "writes t where y < x and else 0 to dst, and returns the sum.",
+			emit: func(a *asm) {
+				dst, t, y, x := a.ptr("dst"), a.ptr("t"), a.ptr("y"), a.scalar("x")
+				a.reduce(func(s span, sums []vec) {
+					v, w := a.read(t, s), a.read(y, s)
+					for u := range v {
+						a.where(v[u], w[u], x)
+						a.add(sums[u], sums[u], v[u])
+					}
+					a.write(dst, s, v)
+				})
+			},
+		},
 	}
 }
 
@@ -66,6 +81,19 @@ func (a *asm) reduce(body func(s span, sums []vec)) {
 	sums := a.zeros(a.unroll)
 	a.stream(a.ptr("n"), func(s span) { body(s, sums) })
 	a.resultOf(0, sums, a.add)
+}
+
+// where is t where y < x and else 0; it overwrites y.
+func (a *asm) where(t, y, x vec) {
+	const less = 0x11 // quiet
+	if a.wide {
+		k := a.K()
+		a.op("VCMPP*", imm(less), x, y, k)
+		a.op("VMOVAP*_Z", t, k, t)
+	} else {
+		a.compare(y, y, less, x)
+		a.and(t, t, y)
+	}
 }
 
 // signed is t = t·sign(x − y). A lane where x or y is NaN becomes NaN.
