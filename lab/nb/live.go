@@ -194,7 +194,8 @@ func (s *session[P]) page(first view) string {
 	var controls []control
 	var names [][]string
 	for i, c := range s.live.Controls {
-		k := control{Label: c.label, Control: strconv.Itoa(i), Name: c.names[s.at[i]], At: s.at[i], Last: len(c.names) - 1}
+		at := s.at[i]
+		k := control{Label: c.label, Control: strconv.Itoa(i), Name: c.names[at], At: at, Last: len(c.names) - 1}
 		if !c.slider {
 			k.Options = c.names
 		}

@@ -86,7 +86,8 @@ func (e Executor) script(sub *submission) func(io.Writer) error {
 			Executor
 			Name, Dir, Lines string
 			Last, Stride     int
-		}{e, sub.name, strings.ReplaceAll(sub.dir, "%", "%%"), filepath.Join(sub.dir, linesFile), sub.tasks - 1, sub.tasks})
+		}{e, sub.name, strings.ReplaceAll(sub.dir, "%", "%%"), filepath.Join(sub.dir, linesFile), sub.tasks - 1,
+			sub.tasks})
 	}
 }
 

@@ -24,7 +24,7 @@ const in = check.In("merf")
 // means its default.
 type Config struct {
 	Features        int        `default:"10000"`              // D, even
-	Length          float64    `default:"10.246950765959598"` // at least 1e-30; √105 as published, √127 for Fashion-MNIST
+	Length          float64    `default:"10.246950765959598"` // at least 1e-30; √105 as published, √127: Fashion-MNIST
 	Count           float64    `default:".01"`                // β², the share of the counts
 	Code            int        `default:"5"`                  // columns of a code
 	Batch           int        `default:"100"`                // generated images of a step, no fewer than classes

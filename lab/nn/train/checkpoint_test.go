@@ -96,8 +96,9 @@ func TestCheckpointOfAnotherRun(t *testing.T) {
 		{"with more", func(r *run) { r.Params["more"] = r.ema.State() }, 8, "more/0.weight is not in the file"},
 		{"no stream", func(r *run) { delete(r.Sources, "dropout") }, 8,
 			"sources [batches dropout] in the file, [batches] here"},
-		{"a stream of another kind", func(r *run) { r.Sources["batches"], r.Sources["dropout"] = r.Sources["dropout"], r.pcg },
-			8, `source "`},
+		{"a stream of another kind", func(r *run) {
+			r.Sources["batches"], r.Sources["dropout"] = r.Sources["dropout"], r.pcg
+		}, 8, `source "`},
 		{"another source", func(r *run) { r.Sources = map[string]train.Source{"x": r.pcg} }, 8,
 			"sources [batches dropout] in the file, [x] here"},
 		{"another kind of source", func(r *run) {
