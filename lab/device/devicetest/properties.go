@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"coupling/lab/device"
-	_ "coupling/lab/draws"
+	_ "coupling/lab/draws" // rapid draws from a fixed seed
 	"coupling/lab/must"
 )
 

@@ -105,7 +105,8 @@ func (g *gpu) ConvSquares(squares, x, dy tensor, w backend.Window) {
 	s := g.measure(x, dy, w)
 	s.tiles(x, s.patch*(s.after+s.out), func(lo, hi int) {
 		n := hi - lo
-		each, sums, part := g.borrowTensor(x.Type, n, s.out, s.patch), g.borrowTensor(x.Type, n, 1), rowsOf(squares, lo, hi)
+		each, sums := g.borrowTensor(x.Type, n, s.out, s.patch), g.borrowTensor(x.Type, n, 1)
+		part := rowsOf(squares, lo, hi)
 		g.Gemm(each, 1, as(rowsOf(dy, lo, hi), n, s.out, s.after), false, s.unfold(rowsOf(x, lo, hi)), true, 0)
 		g.Reduce(sums, as(each, n, s.out*s.patch), backend.SumSquares)
 		g.Combine(part, part, as(sums, n), backend.Add)

@@ -47,7 +47,8 @@ func (s geometry) spreadWeight(dw, x, dy tensor) {
 		s.addProducts(turned, as(rowsOf(x, lo, hi), hi-lo, s.in, s.before), col)
 	})
 	// back to the weight's own order
-	ordered, reversed := s.g.borrowTensor(dw.Type, s.out, s.in, s.taps()), s.g.borrowTensor(dw.Type, s.out, s.in, s.taps())
+	ordered := s.g.borrowTensor(dw.Type, s.out, s.in, s.taps())
+	reversed := s.g.borrowTensor(dw.Type, s.out, s.in, s.taps())
 	s.g.Permute(ordered, as(turned, s.in, s.out, s.taps()), []int{1, 0, 2})
 	s.g.Reverse(reversed, ordered)
 	s.g.Combine(dw, dw, as(reversed, s.out, s.patch), backend.Add)

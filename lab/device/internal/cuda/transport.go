@@ -59,8 +59,8 @@ func (g *gpu) LSECols(out, c, h tensor, inv float64) {
 	blocks := (m + 127) / 128
 	count, chunk := g.limits.splits(blocks*batch, n, 16)
 	g.inSplits(out, batch*m, count, func(tops, sums arg) {
-		g.launchOf("dense", "lse_cols", out, grid{x: blocks, y: count, z: min(batch, g.limits.rows)}, out, tops, sums, c,
-			h, batch, n, m, chunk, inv)
+		size := grid{x: blocks, y: count, z: min(batch, g.limits.rows)}
+		g.launchOf("dense", "lse_cols", out, size, out, tops, sums, c, h, batch, n, m, chunk, inv)
 	})
 }
 

@@ -20,23 +20,35 @@ type source struct {
 
 func sources() []source {
 	all := []source{
-		{name: "plain", of: "plain", doc: "x", sig: "x *T, n int", open: func(a *asm) func(span) []vec {
-			x := a.ptr("x")
-			return func(s span) []vec { return a.readOr(x, s, a.minusInf()) }
-		}},
-		{name: "dense", of: "dense", doc: "h - inv*c", sig: "h, c *T, n int, inv T", open: func(a *asm) func(span) []vec {
-			h, c, inv := a.ptr("h"), a.ptr("c"), a.scalar("inv")
-			return func(s span) []vec {
-				if a.ahead {
-					a.fetchAhead(c, s)
+		{
+			name: "plain",
+			of:   "plain",
+			doc:  "x",
+			sig:  "x *T, n int",
+			open: func(a *asm) func(span) []vec {
+				x := a.ptr("x")
+				return func(s span) []vec { return a.readOr(x, s, a.minusInf()) }
+			},
+		},
+		{
+			name: "dense",
+			of:   "dense",
+			doc:  "h - inv*c",
+			sig:  "h, c *T, n int, inv T",
+			open: func(a *asm) func(span) []vec {
+				h, c, inv := a.ptr("h"), a.ptr("c"), a.scalar("inv")
+				return func(s span) []vec {
+					if a.ahead {
+						a.fetchAhead(c, s)
+					}
+					x, cost := a.readOr(h, s, a.minusInf()), a.read(c, s)
+					for u, v := range x {
+						a.fnma(v, cost[u], inv)
+					}
+					return x
 				}
-				x, cost := a.readOr(h, s, a.minusInf()), a.read(c, s)
-				for u, v := range x {
-					a.fnma(v, cost[u], inv)
-				}
-				return x
-			}
-		}},
+			},
+		},
 	}
 	for _, c := range pointCosts {
 		all = append(all, points(c.name, c.doc, c.term))
