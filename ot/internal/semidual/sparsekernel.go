@@ -184,20 +184,14 @@ func (a *SparseKernel) Eval(s *Function, beta []float64) float64 {
 	mid, _ := Drift(beta, a.ref)
 	s.Scalings(a.v, beta, a.ref, mid)
 	v := a.v
-	s.columns(func(_ *Worker, k int, r rows.Span, part []float64) {
-		sp := &a.spans[k]
-		for i := r.Lo; i < r.Hi; i++ {
-			at := sp.at[i-r.Lo]
-			if at.Lo == at.Hi {
-				s.Alpha[i] = math.Inf(-1)
-				continue
-			}
-			idx, val := sp.idx[at.Lo:at.Hi], sp.val[at.Lo:at.Hi]
-			sum := laplacian.Gather(val, v, idx)
-			u := s.SetAlpha(k, i, sp.ref[i-r.Lo]+mid+s.Eps*logspace.Log(sum)) / sum
-			sp.u[i-r.Lo] = u
-			laplacian.Scatter(part, val, u, idx)
-		}
+	s.eachRow(func(_ *Worker, k, i int, part []float64) {
+		sp, row := &a.spans[k], i-s.Rows.Spans[k].Lo
+		at := sp.at[row]
+		idx, val := sp.idx[at.Lo:at.Hi], sp.val[at.Lo:at.Hi]
+		sum := laplacian.Gather(val, v, idx)
+		u := s.SetAlpha(k, i, sp.ref[row]+mid+s.Eps*logspace.Log(sum)) / sum
+		sp.u[row] = u
+		laplacian.Scatter(part, val, u, idx)
 	})
 	return s.reduce(v)
 }
