@@ -106,9 +106,9 @@ func (a *assignment) tight(shift float64) bool {
 const (
 	// contended is the share, as 1 over it, of sources left by bids above which pivots are faster than paths,
 	// as a rule between points of few dimensions.
-	contended = 4
+	contended = 5
 	// rowsPerPath bounds the rows that paths read, beside one for each source.
-	rowsPerPath = 16
+	rowsPerPath = 28
 )
 
 // isSlow reports whether paths read so many arcs that pivots are faster.
