@@ -54,7 +54,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	if q.Width > 0 {
 		a.Width = q.Width
 	}
-	at := question{eps: q.At, limit: math.NaN(), floor: q.Floor, far: q.Far}
+	at := question{eps: q.At, limit: math.NaN(), floor: q.Floor, far: q.Far, most: q.Most}
 	switch {
 	case !q.Delta && q.At == 0:
 		return out, fmt.Errorf("pld: losses on a grid at delta = 0: %w", pair.ErrNotApplicable)
@@ -173,7 +173,7 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 func (a Accountant) enough(q question, v pair.Interval, width float64) bool {
 	// Comparisons with NaN are false.
 	return v.Upper-v.Lower <= max(max(a.width(), width)*min(v.Upper, math.MaxFloat64), q.floor) ||
-		v.Upper <= q.limit || v.Lower > q.limit || q.far > 0 && v.Lower > q.far
+		v.Upper <= q.limit || v.Lower > q.limit || q.far > 0 && v.Lower > q.far || q.most > 0 && v.Upper <= q.most
 }
 
 // within is what two intervals have in common.
