@@ -220,7 +220,7 @@ func (a Accountant) refineBy(ctx context.Context, parts []*part, q question,
 			return best, finest, err
 		}
 		finest = s
-		binned += s.high.bins
+		binned += s.high.cost
 		best = within(best, s.read(q))
 		if a.enough(q, best, 0) {
 			return best, finest, nil
