@@ -37,7 +37,7 @@ func (b Budget) stages() []pair.Question {
 		return []pair.Question{q}
 	}
 	coarse, middle := q, q
-	coarse.Width, coarse.Floor, middle.Effort = 1e-2, b.Epsilon/64, 0.99
+	coarse.Width, coarse.Floor, middle.Effort = 1e-2, b.Epsilon/32, 0.99
 	return []pair.Question{coarse, middle, q}
 }
 
@@ -97,7 +97,7 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		relation: c.Relation,
 		q:        q,
 		guess:    c.guess,
-		low:      32 * q.Floor, // half of the budget
+		low:      16 * q.Floor, // half of the budget
 	}.guarantee(ctx)
 	switch {
 	case errors.Is(err, ErrNotApplicable):
