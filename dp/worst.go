@@ -245,6 +245,9 @@ func (s *search) within(ctx context.Context, k span) bool {
 	at, most := s.q.At, s.v
 	if !s.q.Delta { // a branch with δ(v) ≤ δ has ε ≤ v
 		at, most = s.v, s.q.At
+		if s.q.Most > 0 && at > 0 { // more work might bring the largest number down to there
+			at *= s.first.Lower / s.first.Upper
+		}
 	}
 	q := pair.Question{Delta: true, At: at, Against: most, Effort: s.share, Like: s.first}
 	if !s.q.Delta && s.q.At == 0 {
