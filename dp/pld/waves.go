@@ -20,6 +20,8 @@ const (
 	leftWaves = 1e-14
 	// wavesWorth is the number of terms of waves that take about the time of a transform for each bin.
 	wavesWorth = 4
+	// fewWaves are fewer than suffice for any law.
+	fewWaves = 16
 	// block is the number of terms that are added in a row.
 	block = 512
 )
@@ -37,6 +39,9 @@ func (l lattice) fewest(ms []tilted, times []float64) (n int, rest float64) {
 	points := 0
 	for _, m := range ms {
 		points += len(m.loss)
+	}
+	if float64(fewWaves*points) > wavesWorth*float64(l.bins) {
+		return 0, 0
 	}
 	for high := l.bins / 2; high > 0; high = n - 1 {
 		low := max(1, high*8/9)
@@ -164,7 +169,7 @@ func (d *density) composeWaves(ms []tilted, times []float64) bool {
 	z := make([]complex128, n+1)
 	_, wrong := out.into(z)
 	bins := float64(d.bins)
-	d.wrong = (wrong*(1+1e-9) + rest) / bins
+	d.wrong = (wrong*(1+1e-9) + rest*(1+1e-3)) / bins // of a sum of 1e12 logs
 	for k, c := range z[:n] {
 		if k > 0 {
 			c *= 2
