@@ -365,19 +365,26 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, unit, n
 
 // read reads the answer to a question off.
 func (s sides) read(q question) pair.Interval {
+	round := 0.
 	if !q.invert {
-		_, hi := s.high.log(q.eps)
-		lo, _ := s.low.log(q.eps)
-		return pair.DeltaWithin(lo-1e-14, max(hi+1e-14, -1e3))
+		round = 1e-14
+	}
+	return q.read(func(eps float64) float64 { _, hi := s.high.log(eps); return hi + round },
+		func(eps float64) float64 { lo, _ := s.low.log(eps); return lo - round }, s.start, s.scale)
+}
+
+// read reads the answer off bounds of log δ. An ε is looked for from start on, by a scale; its upper end
+// may be infinite.
+func (q question) read(high, low func(eps float64) float64, start, scale float64) pair.Interval {
+	if !q.invert {
+		return pair.DeltaWithin(low(q.eps), max(high(q.eps), -1e3))
 	}
 	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
-	_, upper, ok := crossing(q.logDelta-round, s.start, 0.1*s.scale,
-		func(eps float64) float64 { _, hi := s.high.log(eps); return hi })
+	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale, high)
 	if !ok {
 		return pair.Interval{Upper: math.Inf(1)}
 	}
-	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*s.scale,
-		func(eps float64) float64 { lo, _ := s.low.log(eps); return lo })
+	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*scale, low)
 	return pair.Interval{Lower: max(0, lower), Upper: upper}
 }
 
