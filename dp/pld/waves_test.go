@@ -9,7 +9,8 @@ import (
 )
 
 // waveCases are measures of one step, some with gaps, with the lattice and the window of their composition.
-func waveCases(t *testing.T, check func(name string, ms []tilted, times []float64, s float64, l lattice, first float64)) {
+func waveCases(t *testing.T,
+	check func(name string, ms []tilted, times []float64, s float64, l lattice, first float64)) {
 	for _, c := range []struct {
 		name  string
 		pair  func() (pair.Pair, error)
