@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
+	"coupling/dp/closed"
 	"coupling/dp/internal/check"
 	"coupling/dp/pair"
 	"coupling/lab/logspace"
@@ -35,7 +37,7 @@ func (b Budget) stages() []pair.Question {
 		return []pair.Question{q}
 	}
 	coarse, middle := q, q
-	coarse.Width, coarse.Floor, middle.Effort = 1e-2, b.Epsilon/64, 0.99
+	coarse.Width, coarse.Floor, middle.Effort = 1e-2, b.Epsilon/32, 0.99
 	return []pair.Question{coarse, middle, q}
 }
 
@@ -46,6 +48,7 @@ type probe struct {
 	relWidth float64 // relative uncertainty of ε
 	g        Guarantee
 	first    pair.Answer
+	plain    bool  // the question was that of Epsilon
 	refused  error // no accountant has an answer there, as where an exact pair has too many points
 }
 
@@ -70,6 +73,7 @@ type calibration struct {
 	safe, unsafe float64 // logs of the ends: if any value meets the budget, safe does
 	whole        bool    // values are integers
 	guess        bool    // of many splits only two are asked, which are likely to decide
+	sharp        bool    // in the last of several stages
 	slope        float64 // of the excess, at the last two probes
 	last         *probe  // of this stage
 }
@@ -81,19 +85,19 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		value = math.Round(value)
 		x = logspace.Log(value)
 	}
-	p := probe{x: x}
-	if near := max(0.2, min(1, 100*q.Width)); c.last != nil && math.Abs(c.last.x-x) < near {
-		q.Like = pair.Answer{Refused: c.last.first.Refused}
+	q.Like.Refused = c.refused(x, q)
+	if !c.sharp {
+		q.Far = farAbove * c.Epsilon
 	}
+	p := probe{x: x, plain: c.sharp && len(q.Like.Refused) == 0}
 	var err error
-	q.Far = farAbove * c.Epsilon
 	p.g, p.first, err = search{
 		by:       c.accountant(),
 		event:    c.event(value),
 		relation: c.Relation,
 		q:        q,
 		guess:    c.guess,
-		low:      32 * q.Floor, // half of the budget
+		low:      16 * q.Floor, // half of the budget
 	}.guarantee(ctx)
 	switch {
 	case errors.Is(err, ErrNotApplicable):
@@ -118,16 +122,60 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 	return p, nil
 }
 
-// run runs the stages, each from the end of the previous one.
+// run searches a value, and asks what Epsilon will answer there.
 func (c *calibration) run(ctx context.Context, start float64) (p probe, err error) {
 	if err := check.All(in.Delta(c.Delta), in.Epsilon(c.Epsilon)); err != nil {
 		return p, err
 	}
+	if p, err = c.search(ctx, start); err == nil && !p.plain {
+		p, err = c.confirm(ctx, p)
+	}
+	return p, err
+}
+
+// confirm moves a value to the safe side, by what is needed, until Epsilon's answer meets the budget.
+// What refused a similar question is not asked again; if it answers Epsilon after all, its upper end,
+// of an exact answer, is above the one found here by exactWidth at most.
+func (c *calibration) confirm(ctx context.Context, p probe) (probe, error) {
+	c.sharp = true
+	q := pair.EpsilonAt(c.Delta)
+	for rest := exactWidth; ; rest *= 16 {
+		q.Most = c.Epsilon
+		if len(c.refused(p.x, q)) > 0 {
+			q.Most *= 1 - exactWidth
+		}
+		got, err := c.probe(ctx, q, p.x)
+		switch {
+		case err != nil || got.ok() && got.g.Epsilon <= q.Most:
+			return got, err
+		case got.x == c.safe:
+			return got, cmp.Or(got.refused, ErrUnreachable)
+		}
+		stride := 1.
+		if c.slope == 0 {
+			stride = rest
+		}
+		p.x = c.extrapolate(got, stride, rest)
+	}
+}
+
+// refused lists the accountants that refused a similar question, without closed forms, which are quick to refuse.
+func (c *calibration) refused(x float64, q pair.Question) []string {
+	if c.last == nil || math.Abs(c.last.x-x) >= max(0.2, min(1, 100*q.Width)) {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.last.first.Refused),
+		func(name string) bool { return name == closed.Accountant{}.Name() })
+}
+
+// search runs the stages, each from the end of the previous one.
+func (c *calibration) search(ctx context.Context, start float64) (p probe, err error) {
 	stages := c.stages()
+	several := len(stages) > 1
 	if c.Relation.Kind == AddRemove && c.Relation.size() > firstSpans && !c.guess {
 		few := *c
 		few.guess = true
-		if p, err = few.run(ctx, start); err == nil {
+		if p, err = few.search(ctx, start); err == nil {
 			start, c.slope, stages = p.x, few.slope, stages[len(stages)-1:]
 		}
 	}
@@ -135,6 +183,7 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 		if i < 2 { // what accountants refused in the middle they would refuse at the end, or need seconds for
 			c.last = nil
 		}
+		c.sharp = several && i+1 == len(stages)
 		p, err = c.stage(ctx, q, start, max(1e-3, q.Width))
 		if err != nil && (i+1 == len(stages) || !errors.Is(err, ErrUnreachable)) {
 			return p, err

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/dp/pld"
 	"coupling/dp/rdp"
 	_ "coupling/lab/draws"
 
@@ -316,4 +317,66 @@ func TestSpentDelta(t *testing.T) {
 	if g := epsilon(t, SGD(1, 1e-12, 1000), Relation{}, 1e-5); g.Epsilon != 0 || g.Kind != Exact {
 		t.Errorf("a rate of 1e-12: %v", g)
 	}
+}
+
+// An uneven accountant answers higher where all of the answer is wanted, as grids of other bins may.
+type uneven struct{ Accountant }
+
+func (u uneven) Bound(ctx context.Context, steps []pair.Step, q pair.Question) (pair.Answer, error) {
+	v, err := u.Accountant.Bound(ctx, steps, q)
+	if q.Far == 0 {
+		v.Upper *= 1 + 1e-6
+	}
+	return v, err
+}
+
+// Who asks what a plan spends is told no more than the plan says and the budget allows.
+func TestPlansAreAccepted(t *testing.T) {
+	laplace := func(x float64) Event { return Repeat{500, Poisson{.01, Laplace{x}}} }
+	for i, c := range []struct {
+		b     Budget
+		event func(x float64) Event
+	}{
+		{Budget{Epsilon: 2, Delta: 1e-6}, func(x float64) Event { return SGD(x, .013, 700) }},
+		{Budget{Epsilon: .4, Delta: 1e-6, Relation: Relation{Kind: Substitution}},
+			func(x float64) Event { return SGD(x, .01, 700) }},
+		{Budget{Epsilon: .3, Delta: 1e-5}, func(x float64) Event { return SGD(x, 1e-6, 300_000) }},
+		{Budget{Epsilon: 1, Delta: 1e-6, Accountant: pld.Accountant{Width: 1e-3}}, laplace},
+		{Budget{Epsilon: 1, Delta: 1e-6, Accountant: rdp.Accountant{}}, laplace},
+		{Budget{Epsilon: 2, Delta: 1e-6}, func(x float64) Event { return Repeat{7, Laplace{x}} }},
+		{Budget{Epsilon: 1, Delta: 1e-6}, func(x float64) Event { return Repeat{9, DiscreteGaussian{Sigma: x}} }},
+		{Budget{Epsilon: 1, Delta: 1e-6}, func(x float64) Event { return Repeat{9, DiscreteLaplace{Scale: x}} }},
+		{Budget{Epsilon: 1, Delta: 1e-6, Accountant: uneven{Best{}}}, laplace},
+		{Budget{Epsilon: 1, Delta: 1e-6}, laplace}, // the first of those that take longer
+		{Budget{Epsilon: 3, Delta: 1e-6, Relation: Relation{Group: 50}},
+			func(x float64) Event { return SGD(x, .001, 500) }},
+		{Budget{Epsilon: 1, Delta: 1e-5}, func(x float64) Event { return Repeat{3, Allocation{50, 1, Gaussian{x}}} }},
+		{Budget{Epsilon: 2, Delta: 1e-6}, func(x float64) Event { return Allocation{40, 3, Gaussian{x}} }},
+		{Budget{Epsilon: 2, Delta: 1e-6}, func(x float64) Event { return Allocation{30, 1, Laplace{x}} }},
+	} {
+		if i > 9 && testing.Short() {
+			break
+		}
+		x, g, err := MinNoise(t.Context(), c.b, c.event)
+		if err != nil {
+			t.Fatal(i, err)
+		}
+		again, err := EpsilonBy(t.Context(), c.b.Accountant, c.event(x), c.b.Relation, c.b.Delta)
+		if err != nil || again.Epsilon > c.b.Epsilon || again.Epsilon > g.Epsilon*(1+1e-8) || g.Epsilon > c.b.Epsilon {
+			t.Errorf("%d: of %v at noise %v: %v, asked again %v, %v", i, c.b.Epsilon, x, g.Epsilon, again.Epsilon, err)
+		}
+	}
+	b := Budget{Epsilon: 1, Delta: 1e-6, Accountant: uneven{Best{}}}
+	rate, _, err := MaxRate(t.Context(), b, func(q float64) Event { return Repeat{500, Poisson{q, Laplace{1}}} })
+	if again := epsilonBy(t, b, Repeat{500, Poisson{rate, Laplace{1}}}); err != nil || again > 1 {
+		t.Errorf("at rate %v: %v, %v", rate, again, err)
+	}
+	steps, err := MaxSteps(t.Context(), b, func(n int) Event { return Repeat{n, Poisson{.01, Laplace{1}}} })
+	if again := epsilonBy(t, b, Repeat{steps, Poisson{.01, Laplace{1}}}); err != nil || again > 1 {
+		t.Errorf("%d steps: %v, %v", steps, again, err)
+	}
+}
+
+func epsilonBy(t *testing.T, b Budget, e Event) float64 {
+	return must(EpsilonBy(t.Context(), b.Accountant, e, b.Relation, b.Delta)).Epsilon
 }

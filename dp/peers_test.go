@@ -2,6 +2,7 @@ package dp_test
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -219,5 +220,65 @@ func TestPeersAccountants(t *testing.T) {
 	g, err := dp.EpsilonBy(t.Context(), dp.Best{Width: .01}, compose(truncated(4), truncated(3)), dp.Relation{}, 1e-6)
 	if err != nil || g.Epsilon < 16.4 || g.Epsilon > 17.904330 {
 		t.Errorf("truncated batches: %v, %v", g, err)
+	}
+}
+
+// And of its Rényi accountant (rdp_privacy_accountant_test.py), what is no Gaussian in a Poisson sample: nothing, no
+// noise at all, an event with a δ, Laplace noise, selections of at least its mean. Ours is at most as large. At δ = 1
+// it says ∞ without noise, where every event has ε = 0.
+func TestPeersRenyi(t *testing.T) {
+	gauss, bare := dp.Gaussian{NoiseMultiplier: 1}, dp.Gaussian{}
+	nothing := dp.Repeat{Event: gauss}
+	ask := func(e dp.Event, r dp.Relation, delta, least, most float64) {
+		t.Helper()
+		g, err := dp.Epsilon(t.Context(), e, r, delta)
+		if errors.Is(err, dp.ErrUnbounded) {
+			g.Epsilon, err = math.Inf(1), nil
+		}
+		if err != nil || g.Epsilon < least || g.Epsilon > most {
+			t.Errorf("%v, %v, δ = %v: %v, %v; dp_accounting has %v", e, r, delta, g.Epsilon, err, most)
+		}
+	}
+	for _, kind := range []dp.RelationKind{dp.AddRemove, dp.Substitution, dp.Exchange} {
+		r := dp.Relation{Kind: kind}
+		for e, lost := range map[dp.Event]float64{nothing: 0, bare: 1, dp.Repeat{Times: 10, Event: bare}: 1} {
+			unbounded := 0.
+			if lost > 0 {
+				unbounded = math.Inf(1)
+			}
+			for _, e := range []dp.Event{e, dp.Compose{e}, dp.Compose{nothing, e}} {
+				for _, delta := range []float64{0, 1e-12, .99} {
+					ask(e, r, delta, unbounded, unbounded)
+				}
+				ask(e, r, 1, 0, 0)
+				for _, eps := range []float64{0, 1e-12, 100} {
+					if g, err := dp.Delta(t.Context(), e, r, eps); err != nil || g.Delta != lost {
+						t.Errorf("%v, %v, ε = %v: %v, %v", e, r, eps, g.Delta, err)
+					}
+				}
+			}
+		}
+	}
+	one, laplace := dp.Relation{}, dp.Laplace{Scale: 1}
+	both := dp.Compose{gauss, dp.Approximate{Delta: .01}}
+	ask(gauss, one, .01/.99, 2.3, 2.74926452443942)
+	ask(both, one, .02, epsilonOf(t, gauss, .01/.99).Lower, 2.74926452443942)
+	ask(both, one, .005, math.Inf(1), math.Inf(1))
+	alone, err := dp.Delta(t.Context(), gauss, one, 1)
+	if g, err2 := dp.Delta(t.Context(), both, one, 1); err != nil || err2 != nil || g.Delta > .2545641671909523 ||
+		g.Delta < .01+.99*alone.Lower || alone.Delta > .24703451231409326 {
+		t.Errorf("%v: %v, alone %v", both, g, alone)
+	}
+	ask(dp.Laplace{Scale: .01}, one, 1e-10, 99.9999999997, 99.99999999983068)
+	ask(laplace, one, 1e-10, .9999999997, .9999999998306853)
+	ask(dp.Laplace{Scale: 100}, one, 1e-10, .0099999997, .009999999830685282)
+	ask(dp.Repeat{Times: 100, Event: laplace}, one, 1e-10, 60, 99.99999999296853)
+	for _, c := range []struct{ mean, shape, gamma, most float64 }{{1000, 1, 1e-3, 3.0000000015643824},
+		{1000, 0, 1e-4, 2.000000001263959}, {1000, .5, 5e-4, 2.5000000014042705}, {100, 2, .0195, 4.000000000962693},
+		{1000, 5, .0049, 7.000000002687556}} {
+		e := dp.RepeatAndSelect{Shape: c.shape, Gamma: c.gamma, Event: laplace}
+		if ask(e, one, 1e-10, 1.9+c.shape, c.most*(1+1e-9)); e.Mean() < c.mean*(1-1e-9) {
+			t.Errorf("%v: mean %v", e, e.Mean())
+		}
 	}
 }

@@ -3,6 +3,7 @@ package dp
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"coupling/dp/pair"
 	"coupling/lab/logspace"
@@ -95,9 +96,14 @@ func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
 		lambda := 1 + math.Exp2(float64(k)/4)
 		known = append(known, order{lambda, divergence(run, lambda)})
 	}
+	back := slices.Clone(run)
+	for i, s := range run {
+		back[i].Pair = s.Pair.Swap()
+	}
+	largest := max(pair.LargestLoss(run), pair.LargestLoss(back)) // D_∞
 	logMean := logspace.Log(e.Mean())
 	return func(lambda float64) float64 {
-		extra := e.shapeCost(known)
+		extra := e.shapeCost(known, largest)
 		if e.Poisson > 0 {
 			extra = e.Poisson * deltaAt(known, math.Log1p(1/(lambda-1)))
 		}
@@ -105,9 +111,10 @@ func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
 	}
 }
 
-// shapeCost is the least (1+η)((1 − 1/λ′)D_λ′ + log(1/γ)/λ′); λ′ = 1 is one of the choices.
-func (e RepeatAndSelect) shapeCost(known []order) float64 {
-	least, cost := logspace.Log(1/e.Gamma), 0.0
+// shapeCost is the least (1+η)((1 − 1/λ′)D_λ′ + log(1/γ)/λ′); λ′ = 1 and, as a limit, ∞ are
+// two of the choices.
+func (e RepeatAndSelect) shapeCost(known []order, largest float64) float64 {
+	least, cost := min(logspace.Log(1/e.Gamma), largest), 0.0
 	for _, o := range known {
 		cost = (1-1/o.lambda)*o.divergence + logspace.Log(1/e.Gamma)/o.lambda
 		least = min(least, cost)

@@ -105,7 +105,7 @@ func (s *search) others(ctx context.Context, rest span) error {
 			first = firstSpans / 4
 		}
 	}
-	if s.q.Width > 0 || s.q.Effort > 0 { // a rough answer will do
+	if !s.guess && (s.q.Width > 0 || s.q.Effort > 0) { // a rough answer will do
 		most = min(most, 2*firstSpans)
 	}
 	for len(live) < first && slices.ContainsFunc(live, func(k span) bool { return !k.single() }) {
@@ -163,10 +163,13 @@ func (s *search) ask(ctx context.Context, k span, b Branch) error {
 // pass compares the live spans with the largest number so far. It evaluates single splits that may
 // exceed it, or in the last pass every span that may, and returns the other spans that may.
 func (s *search) pass(ctx context.Context, live []span, last bool) (left []span, err error) {
-	if worst := widest(live); last && !worst.single() && !s.within(ctx, worst) {
-		if err := s.askOther(ctx, worst); err != nil { // what most others are below
-			return nil, err
+	if worst := widest(live); last && !worst.single() {
+		if !s.within(ctx, worst) {
+			if err := s.askOther(ctx, worst); err != nil { // what most others are below
+				return nil, err
+			}
 		}
+		live = slices.DeleteFunc(live, func(k span) bool { return k == worst })
 	}
 	if !last && len(live) >= firstSpans && !s.any(ctx, live) {
 		return live, nil
@@ -242,6 +245,9 @@ func (s *search) within(ctx context.Context, k span) bool {
 	at, most := s.q.At, s.v
 	if !s.q.Delta { // a branch with δ(v) ≤ δ has ε ≤ v
 		at, most = s.v, s.q.At
+		if s.q.Most > 0 && at > 0 { // more work might bring the largest number down to there
+			at *= s.first.Lower / s.first.Upper
+		}
 	}
 	q := pair.Question{Delta: true, At: at, Against: most, Effort: s.share, Like: s.first}
 	if !s.q.Delta && s.q.At == 0 {

@@ -26,16 +26,15 @@ func atSaddle(parts []part, s alias, eps, goal, scale float64) choice {
 	for _, side := range [...]float64{1, -1} {
 		best := math.Inf(1)
 		for d := 3 / scale; d < 1e6*(s.s+1/scale); d *= 2 {
-			b := alias{s: s.s + side*d}
-			if b.s <= 0 {
+			if s.s+side*d <= 0 {
 				break
 			}
-			var err error
-			if b.k, _, _, err = axis(parts, b.s); err != nil {
+			b, err := axis(parts, s.s+side*d)
+			if err != nil {
 				break
 			}
-			p.aliases = append(p.aliases, b)
-			w := period(s, b, eps, goal)
+			p.aliases = append(p.aliases, b.alias)
+			w := period(s, b.alias, eps, goal)
 			if w > best {
 				break
 			}
@@ -58,12 +57,11 @@ func leftOf(parts []part, s alias, eps, goal float64) choice {
 	ratios := [...]float64{0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1, 1.01, 1.03, 1.1, 1.2, 1.35, 1.6, 2}
 	known := []alias{{0, 0}}
 	for _, r := range ratios {
-		b := alias{s: s.s * r}
-		var err error
-		if b.k, _, _, err = axis(parts, b.s); err != nil {
+		b, err := axis(parts, s.s*r)
+		if err != nil {
 			break
 		}
-		known = append(known, b)
+		known = append(known, b.alias)
 	}
 	best := choice{at: s, width: math.Inf(1), aliases: known}
 	for _, a := range known {

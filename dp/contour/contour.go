@@ -111,15 +111,16 @@ func (a Accountant) logDelta(ctx context.Context, steps []pair.Step, cut pair.Tr
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	if order, err = a.saddle(parts, eps, start); err != nil {
+	at, err := a.saddle(parts, eps, start)
+	if err != nil {
 		return 0, 0, 0, err
 	}
-	c, err := newContour(ctx, parts, order, eps, a.tol(), a.work())
+	c, err := newContour(ctx, parts, at, eps, a.tol(), a.work())
 	if err != nil {
 		return 0, 0, 0, err
 	}
 	lo, hi = c.log(eps)
-	return lo, hi, order, checkBounds(lo, hi)
+	return lo, hi, at.s, checkBounds(lo, hi)
 }
 
 // checkBounds refuses bounds that rounding has made meaningless.

@@ -13,15 +13,17 @@ import (
 // saddle returns the s > 0 that minimises e^{ΣT·K(s) − sε}/(s(s+1)), where the contour crosses the real axis. The
 // exponent is convex, so there is one. It is found within some part of
 // a standard deviation of the loss; a few digits suffice: any s > 0 gives certified bounds.
-func (a Accountant) saddle(parts []part, eps, start float64) (float64, error) {
-	return bracketRoot(cmp.Or(start, 1), func(s float64) (float64, error) {
-		_, mean, variance, err := axis(parts, s)
-		if err != nil {
+func (a Accountant) saddle(parts []part, eps, start float64) (at crossing, err error) {
+	s, err := bracketRoot(cmp.Or(start, 1), func(s float64) (float64, error) {
+		if at, err = axis(parts, s); err != nil {
 			return 0, err
 		}
-		g := mean - eps - 1/s - 1/(s+1)
-		return g / math.Sqrt(variance+1/(s*s)+1/((s+1)*(s+1))), nil
+		return (at.mean - eps - 1/s - 1/(s+1)) / at.scale(), nil
 	}, a.saddleTol())
+	if err == nil && at.s != s {
+		at, err = axis(parts, s)
+	}
+	return at, err
 }
 
 // bracketRoot finds s > 0 where an increasing f vanishes within tol, from start, by bracketing and
@@ -80,19 +82,20 @@ func bracketRoot(start float64, f func(s float64) (float64, error), tol float64)
 // epsilon finds the bounds of the least ε ≥ 0 with log δ(ε) ≤ want, and the order of the contour that gave them.
 func (a Accountant) epsilon(ctx context.Context, parts []part,
 	want float64) (best pair.Interval, order float64, err error) {
-	guess, s, err := estimate(parts, want)
+	guess, at, err := estimate(parts, want)
 	if err != nil {
 		return best, 0, err
 	}
 	if guess <= 0 {
 		guess = 0
-		if s, err = a.saddle(parts, 0, 0); err != nil {
+		if at, err = a.saddle(parts, 0, 0); err != nil {
 			return best, 0, err
 		}
 	}
 	best.Upper = math.Inf(1)
 	for try := range 3 {
-		c, err := newContour(ctx, parts, s, guess, a.tol(), a.work())
+		s := at.s
+		c, err := newContour(ctx, parts, at, guess, a.tol(), a.work())
 		if err != nil {
 			return best, 0, err
 		}
@@ -113,35 +116,30 @@ func (a Accountant) epsilon(ctx context.Context, parts []part,
 			break
 		}
 		guess = max(eps, 0)
-		next, err := a.saddle(parts, guess, 0)
-		if err != nil {
-			next = s // the bounds hold all the same
+		if next, err := a.saddle(parts, guess, 0); err == nil { // else the bounds hold all the same
+			at = next
 		}
-		s = next
 	}
-	return best, s, nil
+	return best, at.s, nil
 }
 
 // estimate solves the saddle-point approximation of δ(ε) = e^want for ε, by way of s: ε(s) puts the saddle at s.
-func estimate(parts []part, want float64) (eps, s float64, err error) {
-	at := func(s float64) (eps, logDelta float64, err error) {
-		k, mean, variance, err := axis(parts, s)
-		if err != nil {
-			return 0, 0, err
+func estimate(parts []part, want float64) (eps float64, at crossing, err error) {
+	logDelta := func(s float64) (float64, error) {
+		if at, err = axis(parts, s); err != nil {
+			return 0, err
 		}
-		eps = mean - 1/s - 1/(s+1)
-		second := variance + 1/(s*s) + 1/((s+1)*(s+1))
-		return eps, k - s*eps - logspace.Log(s) - math.Log1p(s) - 0.5*logspace.Log(2*math.Pi*second), nil
+		eps = at.mean - 1/s - 1/(s+1)
+		return at.k - s*eps - logspace.Log(s) - math.Log1p(s) - logspace.Log(math.Sqrt(2*math.Pi)*at.scale()), nil
 	}
-	s, err = bracketRoot(1, func(s float64) (float64, error) {
-		_, ld, err := at(s)
+	s, err := bracketRoot(1, func(s float64) (float64, error) {
+		ld, err := logDelta(s)
 		return want - ld, err
 	}, 1e-2)
-	if err != nil {
-		return 0, 0, err
+	if err == nil && at.s != s {
+		_, err = logDelta(s)
 	}
-	eps, _, err = at(s)
-	return eps, s, err
+	return eps, at, err
 }
 
 // solve finds ε with log δ(ε) ≈ want by the secant method, starting from the slope −s of the saddle point. It returns

@@ -47,23 +47,34 @@ func excess(s float64) float64 {
 	return -s*math.Log1p(1/s) - math.Log1p(s)
 }
 
-// axis evaluates a composition on the real axis: K with the bound of its error added, mean and
-// variance of the tilted loss.
-func axis(parts []part, s float64) (k, mean, variance float64, err error) {
+// A crossing is a point of the real axis, with the mean and the variance of the tilted loss there.
+type crossing struct {
+	alias
+	mean, variance float64
+}
+
+// axis evaluates a composition on the real axis, K with the bound of its error added.
+func axis(parts []part, s float64) (crossing, error) {
+	c := crossing{alias: alias{s: s}}
 	for _, p := range parts {
 		l, err := newLine(p.pair, s, 0, p.digits, 0)
 		if err != nil {
-			return 0, 0, 0, err
+			return c, err
 		}
 		m, v := l.moments()
-		k += p.times * (l.k0 + 2*l.e0)
-		mean += p.times * m
-		variance += p.times * v
+		c.k += p.times * (l.k0 + 2*l.e0)
+		c.mean += p.times * m
+		c.variance += p.times * v
 	}
-	if math.IsNaN(k) || math.IsInf(k, 0) || !(variance >= 0) || math.IsInf(mean, 0) {
-		return 0, 0, 0, fmt.Errorf("contour: log-moment at order %.3g is out of the range of float64: %w", s, ErrCost)
+	if math.IsNaN(c.k) || math.IsInf(c.k, 0) || !(c.variance >= 0) || math.IsInf(c.mean, 0) {
+		return c, fmt.Errorf("contour: log-moment at order %.3g is out of the range of float64: %w", s, ErrCost)
 	}
-	return k, mean, variance, nil
+	return c, nil
+}
+
+// scale is the width of e^{ΣT·K(z)}/(z(z+1)) along the real axis.
+func (c crossing) scale() float64 {
+	return math.Sqrt(c.variance + 1/(c.s*c.s) + 1/((c.s+1)*(c.s+1)))
 }
 
 // aliasBound bounds Σ_{m≠0} e^{sWm} δ(ε+Wm) relative to e^{k0−sε}.
@@ -84,19 +95,15 @@ func (c *contour) aliasBound(eps, width float64) float64 {
 
 // newContour samples the contour near the saddle point s for ε until what is left out is below tol relative to δ(ε), or
 // its work is spent.
-func newContour(ctx context.Context, parts []part, s, eps, tol float64, work int) (*contour, error) {
-	k, _, variance, err := axis(parts, s)
-	if err != nil {
-		return nil, err
-	}
-	scale := math.Sqrt(variance + 1/(s*s) + 1/((s+1)*(s+1)))
-	goal := k - s*eps + logspace.Log(tol) - logspace.Log(s) - math.Log1p(s) - logspace.Log(scale)
-	p, err := chooseContour(parts, alias{s, k}, eps, goal, scale)
+func newContour(ctx context.Context, parts []part, at crossing, eps, tol float64, work int) (*contour, error) {
+	s, scale := at.s, at.scale()
+	goal := at.k - s*eps + logspace.Log(tol) - logspace.Log(s) - math.Log1p(s) - logspace.Log(scale)
+	p, err := chooseContour(parts, at.alias, eps, goal, scale)
 	if err != nil {
 		return nil, err
 	}
 	c := &contour{parts: parts, s: p.at.s, h: 2 * math.Pi / p.width, aliases: p.aliases}
-	lines, err := c.lines(8/scale, 0)
+	lines, err := c.lines(c.h*math.Ceil(8/scale/c.h), 0) // up to a node
 	if err != nil {
 		return nil, err
 	}

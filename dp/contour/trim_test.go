@@ -38,11 +38,11 @@ func TestTrimmed(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := a.saddle(all, eps, 0)
+			at, err := a.saddle(all, eps, 0)
 			if err != nil {
 				t.Fatal(err)
 			}
-			full, err := newContour(t.Context(), all, s, eps, 1e-11, 1e9)
+			full, err := newContour(t.Context(), all, at, eps, 1e-11, 1e9)
 			if err != nil {
 				t.Logf("%+v: all components: %v", c, err)
 				continue

@@ -10,7 +10,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
-	_ "coupling/lab/draws"
+	_ "coupling/lab/draws" // a fixed seed
 
 	"pgregory.net/rapid"
 )
@@ -81,7 +81,8 @@ func (s Subject) badInput(t *testing.T) {
 		refuse(fmt.Sprint("Delta at ", eps), good, pair.DeltaAt(eps))
 	}
 	for _, q := range []pair.Question{{At: .1, Width: 1}, {At: .1, Effort: 2}, {At: .1, Against: .5},
-		{At: .1, Floor: -1}, {Delta: true, Against: math.NaN()}, {At: .1, Like: pair.Answer{Order: -1}}} {
+		{At: .1, Floor: -1}, {Delta: true, Most: 1}, {Delta: true, Against: math.NaN()},
+		{At: .1, Like: pair.Answer{Order: -1}}} {
 		refuse(fmt.Sprintf("%+v", q), good, q)
 	}
 	done, cancel := context.WithCancel(t.Context())

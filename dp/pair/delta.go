@@ -22,7 +22,7 @@ func (m *Mixture) LogDelta(eps float64) float64 {
 	case eps <= m.min:
 		return logspace.Log(-math.Expm1(eps)) // p ≥ e^ε q everywhere
 	case eps < 0:
-		return reflectDelta(eps, m.other.LogDelta(-eps))
+		return reflectDelta(eps, m.other().LogDelta(-eps))
 	}
 	return m.deltaAt(eps, m.Threshold(eps))
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"sync"
 
 	"coupling/lab/logspace"
 )
@@ -23,7 +24,7 @@ type Mixture struct {
 	scale        float64
 	p, q         []Component // by distance from centre
 	centre       float64
-	other        *Mixture // (Q, P)
+	other        func() *Mixture // (Q, P)
 	min, max     float64
 	pAt, qAt     float64 // log weights at the centre
 	pOut, qOut   []shift // the components away from the centre
@@ -62,12 +63,11 @@ func NewMixture(noise Noise, scale float64, p, q []Component) (*Mixture, error) 
 			p[0].Mean, p[len(p)-1].Mean, q[0].Mean, q[len(q)-1].Mean)
 	}
 	m.prepare()
-	m.other = m.mirror()
-	m.other.other = m
+	m.other = sync.OnceValue(m.mirror)
 	return m, nil
 }
 
-// mirror returns the prepared pair (Q, P), without its link back.
+// mirror returns the prepared pair (Q, P).
 func (m *Mixture) mirror() *Mixture {
 	s := &Mixture{
 		noise: m.noise,
@@ -76,6 +76,7 @@ func (m *Mixture) mirror() *Mixture {
 		scale: m.scale,
 		p:     slices.Clone(m.q),
 		q:     slices.Clone(m.p),
+		other: func() *Mixture { return m },
 	}
 	reflectMeans(s.p)
 	reflectMeans(s.q)
@@ -141,25 +142,27 @@ func (m *Mixture) prepare() {
 // others.
 func (m *Mixture) shifts(c []Component) (at float64, out, all []shift) {
 	at = math.Inf(-1)
-	rest, total := 0.0, logspace.Zero()
+	rest := 0.0
 	for _, c := range c {
-		total.Add(c.LogWeight)
 		if c.Mean == m.centre {
 			at = c.LogWeight
 			continue
 		}
-		out = append(out, shift{logW: c.LogWeight, d: (c.Mean - m.centre) / m.scale})
-		rest += math.Exp(c.LogWeight)
+		w := math.Exp(c.LogWeight)
+		out = append(out, shift{logW: c.LogWeight, w: w, d: (c.Mean - m.centre) / m.scale})
+		rest += w
 	}
 	if math.IsInf(at, -1) {
+		total := logspace.Zero()
+		for _, c := range c {
+			total.Add(c.LogWeight)
+		}
 		for i := range out { // no component at the centre absorbs the rounding: normalise
 			out[i].logW -= total.Log()
+			out[i].w = math.Exp(out[i].logW)
 		}
 	} else if rest < 0.5 {
 		at = math.Log1p(-rest)
-	}
-	for i := range out {
-		out[i].w = math.Exp(out[i].logW)
 	}
 	if !math.IsInf(at, -1) {
 		all = append(all, shift{logW: at, w: math.Exp(at)})
@@ -198,7 +201,7 @@ func listComponents(c []Component) string {
 }
 
 // Swap returns (Q, P), with the coordinate turned.
-func (m *Mixture) Swap() Pair { return m.other }
+func (m *Mixture) Swap() Pair { return m.other() }
 
 // RelErr is 1e-12 for scales of at least 1/20 of the largest shift; rounding of squares grows beyond
 // that, and integrals are less accurate.

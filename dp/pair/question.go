@@ -37,6 +37,9 @@ type Question struct {
 	// Far, if not 0, is an ε above which no more need be known: the answer may then be as wide as
 	// [Far, MaxFloat64].
 	Far float64
+	// Most, if not 0, is an ε at or below which no more need be known. The answer is found as without
+	// it, but for what would narrow it further: without it, the upper end would be at most as large.
+	Most float64
 	// Effort is the share of the usual work that may be spent on the answer, in [0, 1]; 0 means 1.
 	Effort float64
 	// Against, if not 0, says that δ is only needed for comparison with this value: the answer may
@@ -107,10 +110,11 @@ type Answer struct {
 	Refused []string
 }
 
-// Decides reports whether an interval answers the question: it is as narrow as wanted, above Far, or on one side of
-// Against.
+// Decides reports whether an interval answers the question: it is as narrow as wanted, above Far, at or below Most,
+// or on one side of Against.
 func (q Question) Decides(v Interval, width float64) bool {
 	return v.Within(width) || v.Upper-v.Lower <= q.Floor || q.Far > 0 && v.Lower > q.Far ||
+		q.Most > 0 && v.Upper <= q.Most ||
 		q.Against > 0 && (v.Upper <= q.Against || v.Lower > q.Against)
 }
 
@@ -135,8 +139,9 @@ func (q Question) Check(by string, steps []Step) error {
 		return err
 	case !(q.Width >= 0 && q.Width < 1):
 		return in.Bad("Width = %v: must be in [0, 1)", q.Width)
-	case !(q.Floor >= 0 && q.Far >= 0) || q.Far > 0 && q.Delta:
-		return in.Bad("Floor = %v, Far = %v: must be at least 0, and Far 0 where δ is asked for", q.Floor, q.Far)
+	case !(q.Floor >= 0 && q.Far >= 0 && q.Most >= 0) || q.Far+q.Most > 0 && q.Delta:
+		return in.Bad("Floor = %v, Far = %v, Most = %v: must be at least 0, and the last two 0 where δ is asked for",
+			q.Floor, q.Far, q.Most)
 	case !(q.Effort >= 0 && q.Effort <= 1):
 		return in.Bad("Effort = %v: must be in [0, 1]", q.Effort)
 	case !(q.Against >= 0 && q.Against <= 1) || q.Against > 0 && !q.Delta:

@@ -122,16 +122,11 @@ func direct(ctx context.Context, parts []*part, q question, by fineness) (pair.I
 		return logspace.Add(all.over.logDelta(eps-ratio), logspace.Log(leftOut)) + mass + 1e-14
 	}
 	low := func(eps float64) float64 { return all.under.logDelta(eps+ratio) - mass - 1e-14 }
-	if !q.invert {
-		return pair.DeltaWithin(low(q.eps), max(high(q.eps), -1e3)), nil
+	v := q.read(high, low, 0, 1)
+	if math.IsInf(v.Upper, 1) {
+		return v, fmt.Errorf("pld: no answer: %w", ErrRange)
 	}
-	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
-	_, upper, ok := crossing(q.logDelta-round, 0, .1, high)
-	if !ok {
-		return pair.Interval{}, fmt.Errorf("pld: no answer: %w", ErrRange)
-	}
-	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6, low)
-	return pair.Interval{Lower: max(0, lower), Upper: upper}, nil
+	return v, nil
 }
 
 // graded divides [0, end] into n cells that grow by a factor, from a share of least on: the small

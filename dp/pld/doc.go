@@ -27,6 +27,8 @@
 //   - The convolution works on the loss tilted by e^{sL}, with s chosen for the question: the
 //     masses that decide δ = 1e-100 are then of order one, far above the round-off of the
 //     transform, whose bound is raised to the powers too.
+//   - Of many steps only the lowest frequencies count, where the others are certain to be negligible
+//     (waves.go); else all are transformed, in powers of two.
 //   - The grid is cyclic; the mass that wraps around is bounded by Chernoff's bound on the discrete
 //     losses. It can only raise the pessimistic value, and is subtracted from the optimistic one.
 //   - Losses beyond the last node, and infinite ones, are counted as infinite.

@@ -23,6 +23,8 @@ type density struct {
 	s, k     float64   // tilt, and ΣT·K that was taken out
 	first    float64   // loss of the first bin
 	mass     []float64 // computed tilted masses
+	waves    []wave    // or, where few of them suffice, their transform
+	cost     int       // of the composition, in bins
 	total    float64   // bound of their sum, errors included
 	wrong    float64   // bound of the absolute error of each mass, aliases apart
 	above    float64   // bound of the tilted mass beyond the last bin, which is aliased into the bins
@@ -36,29 +38,44 @@ type density struct {
 // does not depend on times. When ctx is done the density is unfinished.
 func compose(ctx context.Context, ms []*measure, times []float64, s float64, l lattice, first float64) *density {
 	d := &density{lattice: l, s: s, first: math.Round(first/l.width) * l.width}
-	fft, done := transform(l.bins)
-	defer done()
-	out := newPowers(l.bins/2 + 1)
-	spectrum := make([]complex128, l.bins/2+1)
-	seq := make([]float64, l.bins)
-	survive := 0.0
+	all, survive := make([]tilted, len(ms)), 0.0
 	for i, m := range ms {
-		if ctx.Err() != nil {
-			return d // the caller checks the context
-		}
 		k, _, _ := m.logMoment(s)
-		err := m.tilted(s, k, l, seq)
-		spectrum = fft.Coefficients(spectrum, seq)
-		// A transform of 2^n positive numbers of sum one, with twiddle factors good to a dozen
-		// ulps, in n/2 stages; and the square below.
-		out.multiply(spectrum, times[i], (16/math.Ln2*logspace.Log(float64(l.bins))+32)*ulp+err)
+		all[i] = m.tilted(s, k)
 		d.k += times[i] * k
 		d.kWrong += 4 * ulp * times[i] * math.Abs(k)
 		survive += times[i] * math.Log1p(-min(m.inf, 1))
 	}
 	d.inf = -math.Expm1(survive)
+	if !d.composeWaves(all, times) {
+		d.composeBins(ctx, all, times)
+	}
+	return d
+}
+
+// composeBins fills in the masses of all bins.
+func (d *density) composeBins(ctx context.Context, ms []tilted, times []float64) {
+	d.cost = d.bins
+	fft, done := transform(d.bins)
+	defer done()
+	out := newPowers(d.bins/2 + 1)
+	spectrum := make([]complex128, d.bins/2+1)
+	seq := make([]float64, d.bins)
+	for i, m := range ms {
+		if ctx.Err() != nil {
+			return // the caller checks the context
+		}
+		clear(seq)
+		for j, w := range m.w {
+			seq[d.index(m.loss[j])] += w
+		}
+		spectrum = fft.Coefficients(spectrum, seq)
+		// A transform of 2^n positive numbers of sum one, with twiddle factors good to a dozen
+		// ulps, in n/2 stages; and the square below.
+		out.multiply(spectrum, times[i], (16/math.Ln2*logspace.Log(float64(d.bins))+32)*ulp+m.err)
+	}
 	total, wrong := out.into(spectrum)
-	n := float64(l.bins)
+	n := float64(d.bins)
 	fft.Sequence(seq, spectrum)
 	d.wrong = (wrong*(1+1e-9) + total*(16/math.Ln2*logspace.Log(n)+24)*ulp) / n
 	d.mass = make([]float64, d.bins)
@@ -68,7 +85,6 @@ func compose(ctx context.Context, ms []*measure, times []float64, s float64, l l
 		d.total += math.Abs(d.mass[r]) + d.wrong
 	}
 	d.total *= 1 + 1e-9
-	return d
 }
 
 // transforms keeps the tables of transforms, by size.
@@ -96,9 +112,9 @@ func (l lattice) index(x float64) int {
 	return int(r) & (l.bins - 1)
 }
 
-// tilted puts the tilted masses on the lattice and returns a bound of their error in sum.
-func (m *measure) tilted(s, k float64, l lattice, seq []float64) (err float64) {
-	clear(seq)
+// tilted returns the tilted masses.
+func (m *measure) tilted(s, k float64) tilted {
+	t := tilted{measure: m, w: make([]float64, len(m.mass))}
 	for i, p := range m.mass {
 		if p == 0 {
 			continue
@@ -108,10 +124,10 @@ func (m *measure) tilted(s, k float64, l lattice, seq []float64) (err float64) {
 		if math.Abs(e) > 600 {
 			w = math.Exp(logspace.Log(p) + e)
 		}
-		seq[l.index(m.loss[i])] += w
-		err += w * ulp * (6 + 3*math.Abs(s*m.loss[i]) + 2*math.Abs(k) + 2*math.Abs(logspace.Log(p)))
+		t.w[i] = w
+		t.err += w * ulp * (6 + 3*math.Abs(s*m.loss[i]) + 2*math.Abs(k) + 2*math.Abs(logspace.Log(p)))
 	}
-	return err
+	return t
 }
 
 // excess is log of sup over x > 0 of (1 − e^{−x})e^{−sx}: no tilted mass contributes more to δ.
@@ -120,16 +136,19 @@ func excess(s float64) float64 { return -s*math.Log1p(1/s) - math.Log1p(s) }
 // forgotten is the log of the weight below which losses are left out of sums and bounded instead.
 const forgotten = -60.0
 
-// finite returns Σ over losses above ε of mass·e^{−s(x−from)}(1−e^{ε−x}), Σ of the weights alone, a
-// bound of what was left out, and from: the larger of ε and the first loss, so that no weight
-// underflows unless it is negligible.
-func (d *density) finite(eps float64) (sum, weights, rest, from float64) {
-	r := 0
+// finite returns Σ over losses above ε of mass·e^{−s(x−from)}(1−e^{ε−x}), a bound of its error and one
+// of what was left out, and from: the larger of ε and the first loss, so that no weight underflows
+// unless it is negligible.
+func (d *density) finite(eps float64) (sum, wrong, rest, from float64) {
+	r, weights := 0, 0.0
 	from = max(eps, d.first)
 	if eps >= d.first {
 		r = int(min(float64(d.bins), (eps-d.first)/d.width+1))
 	}
-	const block = 512
+	if d.waves != nil {
+		sum, wrong = d.finiteWaves(eps, from, r)
+		return sum, wrong, 0, from
+	}
 	step, fall := math.Exp(-d.s*d.width), math.Exp(-d.width)
 	grow := -math.Expm1(-d.width)
 	for ; r < d.bins; r += block {
@@ -149,19 +168,18 @@ func (d *density) finite(eps float64) (sum, weights, rest, from float64) {
 			b *= fall
 		}
 	}
-	return sum, weights, rest, from
+	return sum, d.wrong * (weights + 1) * (1 + 1e-9), rest, from
 }
 
 // log returns lower and upper bounds of log δ(ε) of the measures that were composed.
 func (d *density) log(eps float64) (lo, hi float64) {
-	sum, weights, rest, from := d.finite(eps)
+	sum, wrong, rest, from := d.finite(eps)
 	base := d.k - d.s*from
 	peak := 1.0
 	if from == eps {
 		peak = math.Exp(excess(d.s))
 	}
-	weights = (weights + 1) * (1 + 1e-9)
-	wrong := d.wrong*weights + math.Abs(sum)*1e-12 + 1e-300
+	wrong += math.Abs(sum)*1e-12 + 1e-300
 	// The position of ε among bins of a large loss is itself rounded.
 	slack := d.kWrong + 8*ulp*(math.Abs(d.k)+(d.s+1)*(math.Abs(eps)+math.Abs(from))+(d.s+1)*math.Abs(d.first)+4)
 	hi = base + slack + logspace.Log(max(0, sum)+wrong+rest+d.above*peak)

@@ -54,7 +54,7 @@ func (a Accountant) Bound(ctx context.Context, steps []pair.Step, q pair.Questio
 	if q.Width > 0 {
 		a.Width = q.Width
 	}
-	at := question{eps: q.At, limit: math.NaN(), floor: q.Floor, far: q.Far}
+	at := question{eps: q.At, limit: math.NaN(), floor: q.Floor, far: q.Far, most: q.Most}
 	switch {
 	case !q.Delta && q.At == 0:
 		return out, fmt.Errorf("pld: losses on a grid at delta = 0: %w", pair.ErrNotApplicable)
@@ -173,7 +173,7 @@ func (a Accountant) untrimmed(ctx context.Context, steps []pair.Step, q question
 func (a Accountant) enough(q question, v pair.Interval, width float64) bool {
 	// Comparisons with NaN are false.
 	return v.Upper-v.Lower <= max(max(a.width(), width)*min(v.Upper, math.MaxFloat64), q.floor) ||
-		v.Upper <= q.limit || v.Lower > q.limit || q.far > 0 && v.Lower > q.far
+		v.Upper <= q.limit || v.Lower > q.limit || q.far > 0 && v.Lower > q.far || q.most > 0 && v.Upper <= q.most
 }
 
 // within is what two intervals have in common.
@@ -220,7 +220,7 @@ func (a Accountant) refineBy(ctx context.Context, parts []*part, q question,
 			return best, finest, err
 		}
 		finest = s
-		binned += s.high.bins
+		binned += s.high.cost
 		best = within(best, s.read(q))
 		if a.enough(q, best, 0) {
 			return best, finest, nil
@@ -365,19 +365,26 @@ func (a Accountant) evaluate(ctx context.Context, parts []*part, v view, unit, n
 
 // read reads the answer to a question off.
 func (s sides) read(q question) pair.Interval {
+	round := 0.
 	if !q.invert {
-		_, hi := s.high.log(q.eps)
-		lo, _ := s.low.log(q.eps)
-		return pair.DeltaWithin(lo-1e-14, max(hi+1e-14, -1e3))
+		round = 1e-14
+	}
+	return q.read(func(eps float64) float64 { _, hi := s.high.log(eps); return hi + round },
+		func(eps float64) float64 { lo, _ := s.low.log(eps); return lo - round }, s.start, s.scale)
+}
+
+// read reads the answer off bounds of log δ. An ε is looked for from start on, by a scale; its upper end
+// may be infinite.
+func (q question) read(high, low func(eps float64) float64, start, scale float64) pair.Interval {
+	if !q.invert {
+		return pair.DeltaWithin(low(q.eps), max(high(q.eps), -1e3))
 	}
 	round := 2*ulp*(1+math.Abs(q.logDelta)) + q.slack
-	_, upper, ok := crossing(q.logDelta-round, s.start, 0.1*s.scale,
-		func(eps float64) float64 { _, hi := s.high.log(eps); return hi })
+	_, upper, ok := crossing(q.logDelta-round, start, 0.1*scale, high)
 	if !ok {
 		return pair.Interval{Upper: math.Inf(1)}
 	}
-	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*s.scale,
-		func(eps float64) float64 { lo, _ := s.low.log(eps); return lo })
+	lower, _, _ := crossing(q.logDelta+round, upper, 1e-6*scale, low)
 	return pair.Interval{Lower: max(0, lower), Upper: upper}
 }
 

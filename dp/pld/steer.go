@@ -42,6 +42,7 @@ type question struct {
 	slack    float64 // relative error of δ that was made before
 	floor    float64 // an absolute width that is narrow enough too
 	far      float64 // if not 0, an ε above which no more need be known
+	most     float64 // if not 0, an ε at or below which no more need be known
 }
 
 // A view is a tilt of the composition, with ΣT·K and the moments of the composed tilted loss there.

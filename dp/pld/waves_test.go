@@ -1,0 +1,111 @@
+package pld
+
+import (
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"coupling/dp/pair"
+)
+
+// waveCases are measures of one step, some with gaps, with the lattice and the window of their composition.
+func waveCases(t *testing.T,
+	check func(name string, ms []tilted, times []float64, s float64, l lattice, first float64)) {
+	for _, c := range []struct {
+		name  string
+		pair  func() (pair.Pair, error)
+		times float64
+		eps   float64
+	}{
+		{"Laplace", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 1, .01, 0, 1) }, 1000, 1.2},
+		{"Laplace, many", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 2, .01, 1, 0) }, 100_000, 3},
+		{"Laplace, few", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 1, .1, 0, 1) }, 400, 6},
+		{"Gauss", func() (pair.Pair, error) { return pair.Poisson(pair.Gaussian, 1, .01, 0, 1) }, 2000, 1},
+		{"small", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 3, .001, 0, 1) }, 2000, 0},
+	} {
+		p, err := c.pair()
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps := []pair.Step{{Pair: p, Times: int(c.times)}}
+		parts, err := Accountant{}.parts(steps)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := question{eps: c.eps, limit: math.NaN()}
+		unit := unitOf(parts)
+		if err := parts[0].prepare(-30, unit); err != nil {
+			t.Fatal(err)
+		}
+		v, err := refineTilt(t.Context(), parts, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Accountant{}.evaluate(t.Context(), parts, v, unit, 800, 1<<16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*measure{&parts[0].high, &parts[0].low} {
+			k, _, _ := m.logMoment(v.s)
+			check(c.name, []tilted{m.tilted(v.s, k)}, []float64{c.times}, v.s, s.high.lattice, s.high.first)
+		}
+	}
+}
+
+// A composition by few waves is that by all bins: both enclose δ at every ε, and differ by rounding alone.
+func TestWavesAreBins(t *testing.T) {
+	waveCases(t, func(name string, ms []tilted, times []float64, s float64, l lattice, first float64) {
+		waves, bins := &density{lattice: l, s: s, first: first}, &density{lattice: l, s: s, first: first}
+		bins.composeBins(t.Context(), ms, times)
+		if !waves.composeWaves(ms, times) {
+			t.Errorf("%s: no few waves suffice", name)
+			return
+		}
+		if len(waves.waves) > l.bins/20 {
+			t.Errorf("%s: %d waves of %d bins", name, len(waves.waves), l.bins)
+		}
+		end := first + float64(l.bins)*l.width
+		for part := -.1; part < .9; part += .013 {
+			eps := first + part*(end-first)
+			lo, hi := waves.log(eps)
+			low, high := bins.log(eps)
+			if !(lo <= high && low <= hi) || high-low < 1e-8 && !(hi-lo < 1e-7) {
+				t.Errorf("%s at ε = %v: log δ in [%v, %v] by waves, [%v, %v] by bins", name, eps, lo, hi, low, high)
+			}
+		}
+	})
+}
+
+// The bounds of a frequency's size hold at each between the two they are for, and the frequencies left out sum to less
+// than their bound.
+func TestFrequenciesLeftOut(t *testing.T) {
+	waveCases(t, func(name string, ms []tilted, times []float64, _ float64, l lattice, _ float64) {
+		m := ms[0]
+		size := func(k int) float64 {
+			z := complex(0, 0)
+			for j, w := range m.w {
+				z += cmplx.Rect(w, l.frequency(k)*m.loss[j])
+			}
+			return math.Log(cmplx.Abs(z))
+		}
+		worst := math.Inf(-1)
+		for k := 1; k < l.bins/2; k = k*9/8 + 1 {
+			a, b := l.frequency(k), l.frequency(min(l.bins/2, k*9/8))
+			spread, cancelled := m.spread(a, b), m.cancelled(a, b)
+			for _, at := range []int{k, k + k/16, min(l.bins/2, k*9/8)} {
+				if got := size(at); got > spread+1e-12 || got > cancelled+1e-12 {
+					t.Errorf("%s: frequency %d of size e^%v, bounds %v and %v", name, at, got, spread, cancelled)
+				}
+			}
+			worst = max(worst, times[0]*size(k))
+		}
+		n, rest := l.fewest(ms, times)
+		sum := 0.0
+		for k := n; k < min(l.bins/2, n+2000); k++ {
+			sum += 2 * math.Exp(times[0]*size(k))
+		}
+		if n == 0 || sum > rest {
+			t.Errorf("%s: beyond %d waves a sum of %v, bound %v", name, n, sum, rest)
+		}
+	})
+}
