@@ -135,7 +135,7 @@ func (c *calibration) run(ctx context.Context, start float64) (p probe, err erro
 
 // confirm moves a value to the safe side, by what is needed, until Epsilon's answer meets the budget.
 // What refused a similar question is not asked again; if it answers Epsilon after all, its upper end,
-// of an exact answer, is above the one found here by exactWidth at most.
+// of an exact answer, is above the one found here by exactWidth at most. Nearer the budget all are asked.
 func (c *calibration) confirm(ctx context.Context, p probe) (probe, error) {
 	c.sharp = true
 	q := pair.EpsilonAt(c.Delta)
@@ -145,8 +145,12 @@ func (c *calibration) confirm(ctx context.Context, p probe) (probe, error) {
 			q.Most *= 1 - exactWidth
 		}
 		got, err := c.probe(ctx, q, p.x)
+		if err == nil && got.ok() && got.g.Epsilon > q.Most {
+			c.last, q.Most = nil, c.Epsilon
+			got, err = c.probe(ctx, q, p.x)
+		}
 		switch {
-		case err != nil || got.ok() && got.g.Epsilon <= q.Most:
+		case err != nil || got.ok():
 			return got, err
 		case got.x == c.safe:
 			return got, cmp.Or(got.refused, ErrUnreachable)

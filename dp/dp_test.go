@@ -377,6 +377,20 @@ func TestPlansAreAccepted(t *testing.T) {
 	}
 }
 
+// A budget that is just what an event spends admits the event.
+func TestWholeBudgets(t *testing.T) {
+	sampled := func(rate float64, n int) Event { return Repeat{n, Poisson{rate, Laplace{2}}} }
+	b := Budget{Delta: 1e-3}
+	b.Epsilon = epsilonBy(t, b, sampled(.3, 7))
+	if n, err := MaxSteps(t.Context(), b, func(n int) Event { return sampled(.3, n) }); n != 7 || err != nil {
+		t.Errorf("%d steps, %v, want 7", n, err)
+	}
+	b.Epsilon = epsilonBy(t, b, sampled(1, 60))
+	if rate, _, err := MaxRate(t.Context(), b, func(q float64) Event { return sampled(q, 60) }); rate != 1 || err != nil {
+		t.Errorf("a rate of %v, %v, want 1", rate, err)
+	}
+}
+
 func epsilonBy(t *testing.T, b Budget, e Event) float64 {
 	return must(EpsilonBy(t.Context(), b.Accountant, e, b.Relation, b.Delta)).Epsilon
 }
