@@ -3,9 +3,12 @@ package pld
 import (
 	"math"
 	"math/cmplx"
+	"slices"
 	"testing"
 
 	"coupling/dp/pair"
+
+	"gonum.org/v1/gonum/floats"
 )
 
 // waveCases are measures of one step, some with gaps, with the lattice and the window of their composition.
@@ -108,4 +111,93 @@ func TestFrequenciesLeftOut(t *testing.T) {
 			t.Errorf("%s: beyond %d waves a sum of %v, bound %v", name, n, sum, rest)
 		}
 	})
+}
+
+// Bounds of masses that are off by what is allowed for hold for the right ones.
+func TestWrongMasses(t *testing.T) {
+	const off = 1e-7
+	waveCases(t, func(name string, ms []tilted, times []float64, s float64, l lattice, first float64) {
+		waves, bins := &density{lattice: l, s: s, first: first}, &density{lattice: l, s: s, first: first}
+		bins.composeBins(t.Context(), ms, times)
+		m := ms[0]
+		m.w, m.err = slices.Clone(m.w), m.err+off
+		floats.Scale(1-off, m.w)
+		for k := 1; k < 100; k *= 3 {
+			y := l.frequency(k)
+			z := complex(0, 0)
+			for j, w := range ms[0].w {
+				z += cmplx.Rect(w, y*m.loss[j])
+			}
+			if size := math.Log(cmplx.Abs(z)) - 1e-12; size > m.spread(y, y) || size > m.cancelled(y, y) {
+				t.Errorf("%s: frequency %d of size e^%v, bounds %v and %v", name, k, size, m.spread(y, y), m.cancelled(y, y))
+			}
+		}
+		if !waves.composeWaves([]tilted{m}, times) {
+			t.Fatalf("%s: no few waves suffice", name)
+		}
+		for part := 0.; part < .9; part += .1 {
+			eps := first + part*float64(l.bins)*l.width
+			lo, hi := waves.log(eps)
+			low, high := bins.log(eps)
+			if !(lo <= high && low <= hi) {
+				t.Errorf("%s at ε = %v: log δ in [%v, %v] by waves, [%v, %v] by bins", name, eps, lo, hi, low, high)
+			}
+		}
+	})
+}
+
+// Far from 0, where a phase is large, its rounding is within the bounds.
+func TestFarWaves(t *testing.T) {
+	const far, n, times = 1 << 30, 12, 100
+	l := lattice{width: 0x1p-10, bins: 1 << 10}
+	turn := func(k, j int) complex128 {
+		return cmplx.Rect(1, 2*math.Pi*float64(k*j%l.bins)/float64(l.bins))
+	}
+	m := tilted{measure: &measure{}, w: []float64{.1, .2, .3, .2, .1, .1}}
+	for j := range m.w {
+		m.loss = append(m.loss, float64(far+j)*l.width)
+	}
+	z, err := m.waves(l, n)
+	for k := range n {
+		want := complex(0, 0)
+		for j, w := range m.w {
+			want += complex(w, 0) * turn(k, -far-j)
+		}
+		if got := cmplx.Abs(z[k] - want); !(got <= err) {
+			t.Errorf("frequency %d is off by %v, bound %v", k, got, err)
+		}
+	}
+	d := &density{lattice: l, s: 2, first: times * far * l.width}
+	if !d.composeWaves([]tilted{m}, []float64{times}) {
+		t.Fatal("no few waves suffice")
+	}
+	if most, _ := l.fewest([]tilted{m}, []float64{times}); len(d.waves) != most {
+		t.Errorf("%d waves, want %d", len(d.waves), most)
+	}
+	d.wrong = 0
+	for _, r := range []int{-5, 0, 1, 300, 900} {
+		eps, want := d.first+float64(r)*l.width, 0.
+		for at := max(0, r); at < l.bins; at++ {
+			mass := 0.
+			for k, v := range d.waves {
+				mass += real(v.c * turn(k, times*far+at))
+			}
+			want += mass * math.Exp(-d.s*float64(at-max(0, r))*l.width) * -math.Expm1(float64(r-at)*l.width)
+		}
+		got, wrong, _, _ := d.finite(eps)
+		if !(math.Abs(got-want) <= wrong) {
+			t.Errorf("from bin %d the sum is %v, not %v: bound %v", r, got, want, wrong)
+		}
+	}
+}
+
+// Where each frequency is as large as its bound, all that are left out are counted, in each mass too.
+func TestRest(t *testing.T) {
+	d := &density{lattice: lattice{width: 1, bins: 1 << 10}, s: 1}
+	m := []tilted{{measure: &measure{loss: []float64{0}}, w: []float64{.5}}}
+	const sum = 1023 * 0x1p-60
+	n, rest := d.fewest(m, []float64{60})
+	if n != 1 || rest < sum || rest > 1.1*sum || !d.composeWaves(m, []float64{60}) || d.wrong < sum/1024 {
+		t.Errorf("%d waves; the others sum to %v, bound %v; in each mass %v", n, sum, rest, d.wrong)
+	}
 }
