@@ -42,6 +42,7 @@ func (a Accountant) kept(ctx context.Context, parts []*part, q question) (pair.I
 	if q.far > 0 || q.floor > 0 || slices.ContainsFunc(parts, func(p *part) bool { return !p.enclosed() }) {
 		return pair.Interval{}, false
 	}
+	q.most = 0 // the same answer with it and without
 	near := q.logDelta
 	if q.limit > 0 {
 		near = logspace.Log(q.limit)
