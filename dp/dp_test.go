@@ -386,7 +386,8 @@ func TestWholeBudgets(t *testing.T) {
 		t.Errorf("%d steps, %v, want 7", n, err)
 	}
 	b.Epsilon = epsilonBy(t, b, sampled(1, 60))
-	if rate, _, err := MaxRate(t.Context(), b, func(q float64) Event { return sampled(q, 60) }); rate != 1 || err != nil {
+	rate, _, err := MaxRate(t.Context(), b, func(q float64) Event { return sampled(q, 60) })
+	if rate != 1 || err != nil {
 		t.Errorf("a rate of %v, %v, want 1", rate, err)
 	}
 }

@@ -128,8 +128,9 @@ func TestWrongMasses(t *testing.T) {
 			for j, w := range ms[0].w {
 				z += cmplx.Rect(w, y*m.loss[j])
 			}
-			if size := math.Log(cmplx.Abs(z)) - 1e-12; size > m.spread(y, y) || size > m.cancelled(y, y) {
-				t.Errorf("%s: frequency %d of size e^%v, bounds %v and %v", name, k, size, m.spread(y, y), m.cancelled(y, y))
+			size, a, b := math.Log(cmplx.Abs(z))-1e-12, m.spread(y, y), m.cancelled(y, y)
+			if size > a || size > b {
+				t.Errorf("%s: frequency %d of size e^%v, bounds %v and %v", name, k, size, a, b)
 			}
 		}
 		if !waves.composeWaves([]tilted{m}, times) {

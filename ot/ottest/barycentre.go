@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 	"pgregory.net/rapid"
 
-	_ "coupling/lab/draws"
+	_ "coupling/lab/draws" // rapid draws from a fixed seed
 	"coupling/ot"
 )
 
