@@ -206,7 +206,7 @@ func (d *density) finiteWaves(eps, from float64, r int) (sum, wrong float64) {
 		}
 		sum += real(all * (a - b))
 		wrong += cmplx.Abs(all) * (cmplx.Abs(v.a) + cmplx.Abs(v.b)) * ulp *
-			(128 + 32*v.y*(math.Abs(x)+float64(d.bins)*d.width))
+			(128 + 2*float64(len(d.waves)) + 32*v.y*(math.Abs(x)+float64(d.bins)*d.width))
 	}
 	return sum, wrong * (1 + 1e-9)
 }

@@ -175,7 +175,7 @@ func TestFarWaves(t *testing.T) {
 	if most, _ := l.fewest([]tilted{m}, []float64{times}); len(d.waves) != most {
 		t.Errorf("%d waves, want %d", len(d.waves), most)
 	}
-	d.wrong = 0
+	d.wrong, d.waves = 0, d.waves[:3] // no mass is negligible
 	for _, r := range []int{-5, 0, 1, 300, 900} {
 		eps, want := d.first+float64(r)*l.width, 0.
 		for at := max(0, r); at < l.bins; at++ {
