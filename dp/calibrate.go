@@ -192,7 +192,8 @@ func (c *calibration) search(ctx context.Context, start float64) (p probe, err e
 		if err != nil && (i+1 == len(stages) || !errors.Is(err, ErrUnreachable)) {
 			return p, err
 		}
-		if err == nil && (p.g.Kind == Exact || i == 1 && p.limited()) {
+		// an exact answer is the last one, but for integers, of which the next had a rough one
+		if err == nil && (p.g.Kind == Exact && !c.whole || i == 1 && p.limited()) {
 			break
 		}
 		start = p.x

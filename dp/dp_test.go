@@ -385,6 +385,12 @@ func TestWholeBudgets(t *testing.T) {
 	if n, err := MaxSteps(t.Context(), b, func(n int) Event { return sampled(.3, n) }); n != 7 || err != nil {
 		t.Errorf("%d steps, %v, want 7", n, err)
 	}
+	rare := func(n int) Event { return Repeat{n, Poisson{.0334, Laplace{1.4}}} }
+	b.Delta = .0011
+	b.Epsilon = epsilonBy(t, b, rare(2)) // a rough answer for two is above that, one is exact
+	if n, err := MaxSteps(t.Context(), b, rare); n != 2 || err != nil {
+		t.Errorf("%d steps, %v, want 2", n, err)
+	}
 	b.Epsilon = epsilonBy(t, b, sampled(1, 60))
 	rate, _, err := MaxRate(t.Context(), b, func(q float64) Event { return sampled(q, 60) })
 	if rate != 1 || err != nil {
