@@ -3,6 +3,7 @@ package ot_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -29,56 +30,56 @@ func TestBadInput(t *testing.T) {
 		return uniform(ot.Dense(d))
 	}
 	bent := mat.NewDense(2, 2, []float64{0, 1, nan, 3})
-	for _, tc := range []struct {
-		name  string
-		p     ot.Problem
-		eps   float64
-		kind  error
-		names string
-	}{
-		{"no geometry", ot.Problem{}, 1, ot.ErrShape, "Geometry"},
-		{"nil matrix", uniform(ot.Dense(nil)), 1, ot.ErrShape, "cost"},
-		{"empty matrix", uniform(ot.Dense(&mat.Dense{})), 1, ot.ErrShape, "Geometry is 0×0"},
-		{"eps 0", uniform(g), 0, ot.ErrParameter, "Eps = 0"},
-		{"eps negative", uniform(g), -1, ot.ErrParameter, "Eps = -1"},
-		{"eps NaN", uniform(g), nan, ot.ErrParameter, "Eps = NaN"},
-		{"eps Inf", uniform(g), inf, ot.ErrParameter, "Eps = +Inf"},
-		{"eps hopeless", uniform(g), 1e-30, ot.ErrParameter, "Eps = 1e-30"},
-		{"cost NaN", withCost(nan), 1, ot.ErrCost, "cost[1,2] = NaN"},
-		{"cost −Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
-		{"cost -Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
-		{"A short", ot.Problem{Geometry: g, A: []float64{1}}, 1, ot.ErrShape, "Problem.A"},
-		{"B long", ot.Problem{Geometry: g, B: []float64{1, 1, 1, 1}}, 1, ot.ErrShape, "Problem.B"},
-		{"A NaN", ot.Problem{Geometry: g, A: []float64{1, nan}}, 1, ot.ErrWeights, "Problem.A[1] = NaN"},
-		{"A Inf", ot.Problem{Geometry: g, A: []float64{inf, 1}}, 1, ot.ErrWeights, "Problem.A[0] = +Inf"},
-		{"B negative", ot.Problem{Geometry: g, B: []float64{1, -1, 1}}, 1, ot.ErrWeights, "Problem.B[1] = -1"},
-		{"B zero", ot.Problem{Geometry: g, B: []float64{0, 0, 0}}, 1, ot.ErrWeights, "Problem.B sums to 0"},
-		{"unequal", weighted(g, []float64{.5, .5}, []float64{.5, .5, .5}), 1, ot.ErrWeights,
-			"Problem.B sums to 1.5"},
-		{"points differ", uniform(ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)), 1, ot.ErrShape,
-			"y has 1"},
-		{"points nil", uniform(ot.Points(nil, y, ot.L1)), 1, ot.ErrShape, "x is empty"},
-		{"points NaN", uniform(ot.Points(bent, y, ot.L1)), 1, ot.ErrCost, "x[1,0] = NaN"},
-		{"cost nil", uniform(ot.Points(x, y, nil)), 1, ot.ErrParameter, "cost is nil"},
-		{"cost unknown", uniform(ot.Points(x, y, cost.Metric(77))), 1, ot.ErrParameter, "Metric(77)"},
-		{"power 0", uniform(ot.Points(x, y, cost.Power(0))), 1, ot.ErrParameter, "Power(0)"},
-		{"mix NaN", uniform(ot.Points(x, y, cost.SqEuclideanL1(nan))), 1, ot.ErrParameter,
-			"SqEuclideanL1"},
-		{"func nil", uniform(ot.Points(x, y, cost.CostFunc{})), 1, ot.ErrParameter, "nil Value"},
-		{"overflow",
-			uniform(ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil),
-				ot.SqEuclidean)), 1, ot.ErrCost, "cost[0,0] = +Inf"},
-	} {
-		for name, s := range allSolvers(tc.eps) {
-			t.Run(tc.name+"/"+name, func(t *testing.T) {
-				plan, err := s.Solve(ctx, tc.p)
-				if !errors.Is(err, tc.kind) || plan != nil {
-					t.Fatalf("plan %v, err = %v, want a %v", plan != nil, err, tc.kind)
+	check := func(p ot.Problem, eps float64, kind error, names string) {
+		for name, s := range allSolvers(eps) {
+			t.Run(names+"/"+name, func(t *testing.T) {
+				plan, err := s.Solve(ctx, p)
+				if !errors.Is(err, kind) || plan != nil {
+					t.Fatalf("plan %v, err = %v, want a %v", plan != nil, err, kind)
 				}
-				if !strings.HasPrefix(err.Error(), "ot: ") || !strings.Contains(err.Error(), tc.names) {
-					t.Errorf("err = %q does not name %q", err, tc.names)
+				if !strings.HasPrefix(err.Error(), "ot: ") || !strings.Contains(err.Error(), names) {
+					t.Errorf("err = %q does not name %q", err, names)
 				}
 			})
+		}
+	}
+	for _, eps := range []float64{0, -1, nan, inf, 1e-30} {
+		check(uniform(g), eps, ot.ErrParameter, fmt.Sprintf("Eps = %v", eps))
+	}
+	for kind, problems := range map[error]map[string]ot.Problem{
+		ot.ErrShape: {
+			"Geometry":        {},
+			"cost":            uniform(ot.Dense(nil)),
+			"Geometry is 0×0": uniform(ot.Dense(&mat.Dense{})),
+			"Problem.A":       {Geometry: g, A: []float64{1}},
+			"Problem.B":       {Geometry: g, B: []float64{1, 1, 1, 1}},
+			"y has 1":         uniform(ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)),
+			"x is empty":      uniform(ot.Points(nil, y, ot.L1)),
+		},
+		ot.ErrCost: {
+			"cost[1,2] = NaN":  withCost(nan),
+			"cost[1,2] = -Inf": withCost(-inf),
+			"x[1,0] = NaN":     uniform(ot.Points(bent, y, ot.L1)),
+			"cost[0,0] = +Inf": uniform(ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil),
+				ot.SqEuclidean)),
+		},
+		ot.ErrWeights: {
+			"Problem.A[1] = NaN":    {Geometry: g, A: []float64{1, nan}},
+			"Problem.A[0] = +Inf":   {Geometry: g, A: []float64{inf, 1}},
+			"Problem.B[1] = -1":     {Geometry: g, B: []float64{1, -1, 1}},
+			"Problem.B sums to 0":   {Geometry: g, B: []float64{0, 0, 0}},
+			"Problem.B sums to 1.5": weighted(g, []float64{.5, .5}, []float64{.5, .5, .5}),
+		},
+		ot.ErrParameter: {
+			"cost is nil":   uniform(ot.Points(x, y, nil)),
+			"Metric(77)":    uniform(ot.Points(x, y, cost.Metric(77))),
+			"Power(0)":      uniform(ot.Points(x, y, cost.Power(0))),
+			"SqEuclideanL1": uniform(ot.Points(x, y, cost.SqEuclideanL1(nan))),
+			"nil Value":     uniform(ot.Points(x, y, cost.CostFunc{})),
+		},
+	} {
+		for names, p := range problems {
+			check(p, 1, kind, names)
 		}
 	}
 }
@@ -98,25 +99,22 @@ func allSolvers(eps float64) map[string]ot.Solver { return solversWith(eps, 0, o
 func TestBadParameters(t *testing.T) {
 	p := uniform(ot.Dense(mat.NewDense(2, 2, []float64{0, 1, 1, 0})))
 	nan := math.NaN()
-	for _, tc := range []struct {
-		s     ot.Solver
-		names string
-	}{
-		{ot.Sinkhorn{Eps: 1, Tol: -1}, "Tol = -1"},
-		{ot.Sinkhorn{Eps: 1, Tol: nan}, "Tol = NaN"},
-		{ot.Sinkhorn{Eps: 1, Control: ot.Control{MaxIter: -3}}, "MaxIter = -3"},
-		{ot.Sinkhorn{Eps: 1, Control: ot.Control{Anneal: 2}}, "Anneal = 2"},
-		{ot.Sinkhorn{Eps: 1, Relax: 2}, "Relax = 2"},
-		{ot.Sinkhorn{Eps: 1, Relax: 0.5}, "Relax = 0.5"},
-		{ot.Scaling{Eps: 1, Relax: -1}, "Relax = -1"},
-		{ot.LBFGS{Eps: 1, Memory: -1}, "Memory = -1"},
-		{ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{nan, 0}}}, "Start[0] = NaN"},
-		{ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1}, "RhoA = 0"},
-		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan}, "RhoB = NaN"},
-		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1, Penalty: 3}, "penalty.Kind(3)"},
+	for names, s := range map[string]ot.Solver{
+		"Tol = -1":        ot.Sinkhorn{Eps: 1, Tol: -1},
+		"Tol = NaN":       ot.Sinkhorn{Eps: 1, Tol: nan},
+		"MaxIter = -3":    ot.Sinkhorn{Eps: 1, Control: ot.Control{MaxIter: -3}},
+		"Anneal = 2":      ot.Sinkhorn{Eps: 1, Control: ot.Control{Anneal: 2}},
+		"Relax = 2":       ot.Sinkhorn{Eps: 1, Relax: 2},
+		"Relax = 0.5":     ot.Sinkhorn{Eps: 1, Relax: 0.5},
+		"Relax = -1":      ot.Scaling{Eps: 1, Relax: -1},
+		"Memory = -1":     ot.LBFGS{Eps: 1, Memory: -1},
+		"Start[0] = NaN":  ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{nan, 0}}},
+		"RhoA = 0":        ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1},
+		"RhoB = NaN":      ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan},
+		"penalty.Kind(3)": ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1, Penalty: 3},
 	} {
-		if _, err := tc.s.Solve(ctx, p); !errors.Is(err, ot.ErrParameter) || !strings.Contains(err.Error(), tc.names) {
-			t.Errorf("%+v: err = %v, want a parameter error naming %q", tc.s, err, tc.names)
+		if _, err := s.Solve(ctx, p); !errors.Is(err, ot.ErrParameter) || !strings.Contains(err.Error(), names) {
+			t.Errorf("%+v: err = %v, want a parameter error naming %q", s, err, names)
 		}
 	}
 	if _, err := (ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{0}}}).
