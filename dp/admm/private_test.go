@@ -222,43 +222,46 @@ func TestNoise(t *testing.T) {
 // α with the same direction would only rescale the noise, and two messages would give the decision
 // away. It repeats where nothing differs.
 func TestNoiseIsOfAll(t *testing.T) {
-	noise := func(change func(s *admm.Spec, st *admm.Question)) []float64 {
+	type message struct {
+		admm.Spec
+		admm.Question
+	}
+	noise := func(change func(m *message)) []float64 {
 		t.Helper()
-		spec := spec(four(1, 2, 3, 4), admm.Bounds{Max: 9}, &admm.Secret{
+		m := message{spec(four(1, 2, 3, 4), admm.Bounds{Max: 9}, &admm.Secret{
 			Alpha:       2,
 			Sensitivity: 5,
 			Rounds:      1000,
 			Key:         [32]byte{7},
-		})
-		state := admm.Question{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}}
-		change(&spec, &state)
+		}), admm.Question{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}}}
+		change(&m)
 		var out [2][]float64
-		for i, secret := range []*admm.Secret{spec.Secret, nil} {
-			spec.Secret = secret
-			n := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 1000}))
-			out[i] = must.Get(n.Answer(state))
+		for i, secret := range []*admm.Secret{m.Secret, nil} {
+			m.Secret = secret
+			n := must.Get(admm.NewNode(m.Spec, admm.ADMM{Rounds: 1000}))
+			out[i] = must.Get(n.Answer(m.Question))
 		}
 		floats.Sub(out[0], out[1])
 		return out[0]
 	}
-	one := noise(func(*admm.Spec, *admm.Question) {})
-	if again := noise(func(*admm.Spec, *admm.Question) {}); !slices.Equal(again, one) {
+	one := noise(func(*message) {})
+	if again := noise(func(*message) {}); !slices.Equal(again, one) {
 		t.Error("the same message has other noise")
 	}
-	for name, change := range map[string]func(*admm.Spec, *admm.Question){
-		"alpha":       func(s *admm.Spec, _ *admm.Question) { s.Secret.Alpha *= 2 },
-		"sensitivity": func(s *admm.Spec, _ *admm.Question) { s.Secret.Sensitivity *= 2 },
-		"eta":         func(_ *admm.Spec, st *admm.Question) { st.Eta *= 2 },
-		"key":         func(s *admm.Spec, _ *admm.Question) { s.Secret.Key[31]++ },
-		"side":        func(s *admm.Spec, _ *admm.Question) { s.ID.Side = admm.Source },
-		"index":       func(s *admm.Spec, _ *admm.Question) { s.ID.Index++ },
-		"round":       func(_ *admm.Spec, st *admm.Question) { st.Round++ },
-		"plan":        func(_ *admm.Spec, st *admm.Question) { st.Plan = []float64{1, 2, 3, 4.000001} },
-		"price":       func(_ *admm.Spec, st *admm.Question) { st.Price = []float64{4, 3.000001, 2, 1} },
-		"decision":    func(s *admm.Spec, _ *admm.Question) { s.Utilities[2] = admm.Linear{A: 3.000001} },
-		"degree": func(s *admm.Spec, st *admm.Question) {
-			s.Neighbours, s.Utilities = s.Neighbours[:3], s.Utilities[:3]
-			st.Plan, st.Price = st.Plan[:3], st.Price[:3]
+	for name, change := range map[string]func(*message){
+		"alpha":       func(m *message) { m.Secret.Alpha *= 2 },
+		"sensitivity": func(m *message) { m.Secret.Sensitivity *= 2 },
+		"eta":         func(m *message) { m.Eta *= 2 },
+		"key":         func(m *message) { m.Secret.Key[31]++ },
+		"side":        func(m *message) { m.ID.Side = admm.Source },
+		"index":       func(m *message) { m.ID.Index++ },
+		"round":       func(m *message) { m.Round++ },
+		"plan":        func(m *message) { m.Plan = []float64{1, 2, 3, 4.000001} },
+		"price":       func(m *message) { m.Price = []float64{4, 3.000001, 2, 1} },
+		"decision":    func(m *message) { m.Utilities[2] = admm.Linear{A: 3.000001} },
+		"degree": func(m *message) {
+			m.Neighbours, m.Utilities = m.Neighbours[:3], m.Utilities[:3]
+			m.Plan, m.Price = m.Plan[:3], m.Price[:3]
 		},
 	} {
 		other := noise(change)
