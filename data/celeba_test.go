@@ -24,7 +24,6 @@ import (
 // validation and two test images of 178×218 pixels. Face i is all of the grey
 // value 25·i, with a brighter left half. It returns the folder.
 func tinyCelebA(t testing.TB) string {
-	t.Helper()
 	dir := t.TempDir()
 	male := []int{1, -1, 1, 1, -1, 1, -1, 1}
 	young := []int{1, 1, -1, 1, -1, -1, 1, 1}
@@ -34,15 +33,14 @@ func tinyCelebA(t testing.TB) string {
 		name := fmt.Sprintf("%06d.jpg", i+1)
 		attributes += fmt.Sprintf("%s %2d %2d\n", name, male[i], young[i])
 		partition += fmt.Sprintf("%s %d\n", name, parts[i])
-		put(t, filepath.Join(dir, "celeba", celebaFolder, name), faceJPEG(t, i, 178, 218))
+		put(filepath.Join(dir, "celeba", celebaFolder, name), faceJPEG(i, 178, 218))
 	}
-	put(t, filepath.Join(dir, "celeba", celebaAttrFile), []byte(attributes))
-	put(t, filepath.Join(dir, "celeba", celebaPartFile), []byte(partition))
+	put(filepath.Join(dir, "celeba", celebaAttrFile), []byte(attributes))
+	put(filepath.Join(dir, "celeba", celebaPartFile), []byte(partition))
 	return dir
 }
 
-func faceJPEG(t testing.TB, i, w, h int) []byte {
-	t.Helper()
+func faceJPEG(i, w, h int) []byte {
 	picture := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		for x := range w {
@@ -59,8 +57,7 @@ func faceJPEG(t testing.TB, i, w, h int) []byte {
 }
 
 // numbers are those in the names of the files that a selection holds.
-func numbers(t *testing.T, c CelebA) []int {
-	t.Helper()
+func numbers(c CelebA) []int {
 	faces := must.Get(c.Open())
 	var out []int
 	for _, path := range faces.Files {
@@ -87,7 +84,7 @@ func TestCelebASelection(t *testing.T) {
 		{CelebA{Split: Valid, Without: []string{"Male"}}, nil},
 	} {
 		test.c.From = from
-		if diff := cmp.Diff(test.want, numbers(t, test.c)); diff != "" {
+		if diff := cmp.Diff(test.want, numbers(test.c)); diff != "" {
 			t.Errorf("%+v: %s", test.c, diff)
 		}
 	}
@@ -175,7 +172,7 @@ func TestCelebARefuses(t *testing.T) {
 		{"missing image", second, nil, fs.ErrNotExist, []string{"000002.jpg", "no such file"}},
 		{"cut image", second, func(s string) string { return s[:len(s)/2] }, ErrCorrupt, []string{"000002.jpg"}},
 		{"no JPEG", second, func(string) string { return "<html>" }, ErrCorrupt, []string{"000002.jpg"}},
-		{"small image", second, func(string) string { return string(faceJPEG(t, 1, 178, 139)) }, ErrCorrupt,
+		{"small image", second, func(string) string { return string(faceJPEG(1, 178, 139)) }, ErrCorrupt,
 			[]string{"000002.jpg", "178×139 pixels: want at least 140×140"}},
 		{"claims 65535×65535", second, func(s string) string {
 			at := strings.Index(s, "\xff\xc0") + 5 // height and width in the frame header
@@ -221,7 +218,7 @@ func TestCelebAOfficialList(t *testing.T) {
 	for i := range celebaImages {
 		fmt.Fprintf(&attributes, "%06d.jpg 1\n", i+1)
 	}
-	put(t, filepath.Join(dir, "celeba", celebaAttrFile), attributes.Bytes())
+	put(filepath.Join(dir, "celeba", celebaAttrFile), attributes.Bytes())
 	_, err := CelebA{From: From{Dir: dir}}.Open()
 	if !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v: want ErrCorrupt", err)

@@ -20,11 +20,11 @@ var allFields = cmp.AllowUnexported(Images{})
 
 func TestSaveAndLoad(t *testing.T) {
 	dir := t.TempDir()
-	labelled := numbered(t, 4, 3, 2, 5, 2)
+	labelled := numbered(4, 3, 2, 5, 2)
 	labelled.Lo, labelled.Hi = -1, 1
-	plain := numbered(t, 3, 1, 2, 2, 1)
+	plain := numbered(3, 1, 2, 2, 1)
 	plain.Labels, plain.Classes = nil, nil
-	empty := numbered(t, 0, 1, 2, 2, 3)
+	empty := numbered(0, 1, 2, 2, 3)
 	for name, m := range map[string]*Images{"labelled": labelled, "plain": plain, "empty": empty} {
 		path := filepath.Join(dir, name+".npy")
 		must.Do(m.Save(path))
@@ -42,7 +42,7 @@ func TestSaveAndLoad(t *testing.T) {
 // Saving again with other content replaces it; old labels do not come back.
 func TestSaveOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npy")
-	m := numbered(t, 4, 1, 2, 2, 2)
+	m := numbered(4, 1, 2, 2, 2)
 	must.Do(m.Save(path))
 	m.Labels, m.Classes = nil, nil
 	must.Do(m.Save(path))
@@ -53,7 +53,7 @@ func TestSaveOver(t *testing.T) {
 }
 
 func TestSaveRefuses(t *testing.T) {
-	m := numbered(t, 4, 1, 2, 2, 2)
+	m := numbered(4, 1, 2, 2, 2)
 	wantError(t, m.Save("x.txt"), `"x.txt"`, ".npy")
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(os.WriteFile(file, nil, 0o666))
@@ -65,7 +65,7 @@ func TestSaveRefuses(t *testing.T) {
 // What a crash between two of Save's renames leaves is refused, as is any
 // damage to any of the three files.
 func TestLoadRefuses(t *testing.T) {
-	first, second := numbered(t, 4, 1, 2, 2, 2), numbered(t, 4, 1, 2, 2, 2)
+	first, second := numbered(4, 1, 2, 2, 2), numbered(4, 1, 2, 2, 2)
 	second.pixels[0] = 99
 	second.Labels = []int{1, 1, 1, 1}
 	for _, test := range []struct {
@@ -120,7 +120,6 @@ func TestLoadBare(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bare.npy")
 	array := func(name string, shape []int, values []float32) {
-		t.Helper()
 		must.Do(durable.WriteFile(filepath.Join(dir, name), 0o666,
 			func(w io.Writer) error { return format.WriteNPY(w, shape, values) }))
 	}
@@ -131,7 +130,6 @@ func TestLoadBare(t *testing.T) {
 		t.Error(diff)
 	}
 	labels := func(values ...int64) {
-		t.Helper()
 		must.Do(durable.WriteFile(filepath.Join(dir, "bare.labels.npy"), 0o666, func(w io.Writer) error {
 			return format.WriteNPY(w, []int{len(values)}, values)
 		}))

@@ -95,7 +95,7 @@ func recompute(t *testing.T, c composedCase, p pair.Pair, delta float64) (eps, t
 	if err != nil {
 		t.Fatal(err)
 	}
-	eps, apart, ok := independent(t, p, refs.Number(t, c.Scale), c.T, delta, near.Upper*.95)
+	eps, apart, ok := independent(p, refs.Number(t, c.Scale), c.T, delta, near.Upper*.95)
 	if !ok || apart > 1e-7 {
 		t.Fatalf("%s at δ = %v: independent contours give ε = %v and are apart by %v (%v)", c.ID, delta, eps, apart, ok)
 	}

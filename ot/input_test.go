@@ -135,7 +135,7 @@ func TestStatusIsHonest(t *testing.T) {
 	few := solversWith(0.05, 0, ot.Control{MaxIter: 3})
 	few["unbalanced"] = ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, Control: ot.Control{MaxIter: 2}}
 	for name, s := range few {
-		plan := solved(t, s, p)
+		plan := solved(s, p)
 		if plan.Status != ot.IterationLimit || plan.MarginalL1 < 1e-6 {
 			t.Errorf("%s after 3 iterations: %v at L1 error %g, want the iteration limit", name, plan.Status,
 				plan.MarginalL1)
@@ -148,7 +148,7 @@ func TestStatusIsHonest(t *testing.T) {
 	}
 	// Below what float64 can do: stagnated, and the plan is as good as it gets.
 	for name, s := range solvers(0.05, 1e-18) {
-		plan := solved(t, s, p)
+		plan := solved(s, p)
 		if plan.Status == ot.Converged && plan.MarginalL1 > 1e-18 {
 			t.Errorf("%s: converged at L1 error %g to tolerance 1e-18", name, plan.MarginalL1)
 		}
@@ -172,7 +172,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 		return rng.Float64()
 	})
 	p := weighted(ot.Dense(c), simplex(rng, 12), simplex(rng, 12))
-	plan := solved(t, ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}, p)
+	plan := solved(ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}, p)
 	if plan.Status == ot.Stagnated {
 		t.Errorf("stagnated at L1 error %g after %d iterations", plan.MarginalL1, plan.Iterations)
 	}
@@ -238,9 +238,8 @@ func TestTrace(t *testing.T) {
 	rng := seeded(3, 9)
 	p := uniform(ot.Dense(cloud(rng, 30, 25, 1, 0)))
 	var steps []ot.Step
-	plan := solved(t,
-		ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}},
-		p)
+	trace := func(s ot.Step) error { steps = append(steps, s); return nil }
+	plan := solved(ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: trace}}, p)
 	last := steps[len(steps)-1]
 	if last.MarginalL1 != plan.MarginalL1 || last.Evaluation != plan.Evaluations || last.Eps != 0.01 ||
 		last.Iteration != plan.Iterations {
@@ -267,24 +266,24 @@ func TestWarmStart(t *testing.T) {
 	near.Y().Apply(func(j, k int, _ float64) float64 { return g.Y().At(j, k) + 1e-4*rng.NormFloat64() }, near.Y())
 	near = ot.Points(g.X(), near.Y(), ot.SqEuclidean)
 	for _, eps := range []float64{0.05, 0.5} {
-		cold := solved(t, ot.LBFGS{Eps: eps}, uniform(g))
+		cold := solved(ot.LBFGS{Eps: eps}, uniform(g))
 		for name, s := range map[string]ot.Solver{
 			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{Start: cold.G}},
 			"lbfgs":    ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}},
 			"newton":   ot.Newton{Eps: eps, Control: ot.Control{Start: cold.G}},
 		} {
-			same := solved(t, s, uniform(g))
+			same := solved(s, uniform(g))
 			if same.Evaluations > 4 || same.Status != ot.Converged {
 				t.Errorf("%s from its own solution: %v after %d evaluations", name, same.Status, same.Evaluations)
 			}
 		}
-		fresh := solved(t, ot.LBFGS{Eps: eps}, uniform(near))
-		warm := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, uniform(near))
+		fresh := solved(ot.LBFGS{Eps: eps}, uniform(near))
+		warm := solved(ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, uniform(near))
 		wild := make([]float64, 30)
 		for j := range wild {
 			wild[j] = 10 * rng.NormFloat64()
 		}
-		lost := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, uniform(near))
+		lost := solved(ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, uniform(near))
 		if lost.Status != ot.Converged || lost.Evaluations > fresh.Evaluations+1 {
 			t.Errorf("ε=%g: a start from nowhere took %d evaluations (%v), cold %d", eps, lost.Evaluations, lost.Status,
 				fresh.Evaluations)

@@ -28,9 +28,8 @@ func spec(us []admm.Utility, b admm.Bounds, secret *admm.Secret) admm.Spec {
 }
 
 // lone returns a node of 4 edges and a question with a history: prices and amounts as if rounds had gone by.
-func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand,
+func lone(us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand,
 	secret *admm.Secret) (*admm.Node, admm.Question) {
-	t.Helper()
 	n := must.Get(admm.NewNode(spec(us, b, secret), admm.ADMM{Eta: eta, Rounds: 1000}))
 	q := admm.Question{Round: 1, Eta: eta}
 	for range 4 {
@@ -64,8 +63,8 @@ func TestDecisionsMoveByTheSensitivity(t *testing.T) {
 		b := admm.Bounds{Min: 3 * rng.Float64()}
 		b.Max = b.Min + 5*rng.Float64()
 		seed := rng.Uint64()
-		a, q := lone(t, us, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
-		c, _ := lone(t, changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		a, q := lone(us, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		c, _ := lone(changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
 		moved := eta * floats.Distance(must.Get(a.Answer(q)), must.Get(c.Answer(q)), 2)
 		if largest = max(largest, moved); moved > slope*(1+1e-9) {
 			t.Fatalf("%v to %v, η = %v: the decision moves by %v/η, more than ρ/η = %v/η", us, changed, eta,
@@ -98,7 +97,7 @@ func TestRangeOfParameters(t *testing.T) {
 				var out [2][]float64
 				for world, a := range []float64{a, a + r} {
 					us[3] = make(a)
-					n, q := lone(t, us, admm.Bounds{Max: 20}, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+					n, q := lone(us, admm.Bounds{Max: 20}, eta, rand.New(rand.NewPCG(seed, 1)), nil)
 					if i%2 == 0 { // near 0, where slopes are steepest
 						floats.Scale(.01, q.Plan)
 						floats.Scale(.01, q.Price)
@@ -201,8 +200,8 @@ func TestNoise(t *testing.T) {
 	const n = 4000
 	for i := range n {
 		secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{byte(i), byte(i >> 8)}}
-		private, q := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
-		plain, _ := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
+		private, q := lone(us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
+		plain, _ := lone(us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
 		x := must.Get(private.Answer(q))
 		x = append([]float64(nil), x...)
 		again, _ := private.Answer(q)
@@ -227,7 +226,6 @@ func TestNoiseIsOfAll(t *testing.T) {
 		admm.Question
 	}
 	noise := func(change func(m *message)) []float64 {
-		t.Helper()
 		m := message{spec(four(1, 2, 3, 4), admm.Bounds{Max: 9}, &admm.Secret{
 			Alpha:       2,
 			Sensitivity: 5,

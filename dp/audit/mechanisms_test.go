@@ -123,7 +123,6 @@ const sure = 0.999
 
 // play audits a game whose noise is real times what it should be, with the likelihood ratio of the claim.
 func play(t *testing.T, g game, real float64) (found Distinguished, claim float64) {
-	t.Helper()
 	branches := must.Get(dp.Branches(g.event, g.under))
 	score := func(out []float64) float64 { return out[0] } // a monotone loss
 	if _, ok := branches[0].Steps[0].Pair.(pair.Line); ok {

@@ -54,7 +54,7 @@ func released(t *testing.T, dir string) map[string]string {
 func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []string {
 	t.Helper()
 	publish := func(n int, seed uint64) (map[string]string, int) {
-		images := must.Get(halves(t, n).Resize(16, 16, data.Nearest))
+		images := must.Get(halves(n).Resize(16, 16, data.Nearest))
 		out := fresh(t)
 		s, err := synth.Publication{
 			Method:  func(p synth.Public) synth.Method { return method(p, n) },
@@ -193,7 +193,7 @@ func TestLimitsGoByTheNoisyNumber(t *testing.T) {
 				Count:  2,
 				Seed:   &seed,
 				Out:    fresh(t),
-			}.Run(t.Context(), nntest.CPU(t), halves(t, n), nil)
+			}.Run(t.Context(), nntest.CPU(t), halves(n), nil)
 			if fits := p.Records+margin <= most; fits != (err == nil) ||
 				err != nil && !errors.Is(err, synth.ErrParameter) {
 				t.Errorf("%d images, counted as %d: %v", n, p.Records, err)

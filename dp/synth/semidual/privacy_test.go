@@ -46,9 +46,8 @@ func adversary(rng *rand.Rand, kind, d int, atom []float64) []float32 {
 const kinds = 7
 
 // trainerOf is a trainer of public atoms on a data set.
-func trainerOf(t testing.TB, dev *device.Device, c Config, images *data.Images, x []*mat.Dense,
+func trainerOf(dev *device.Device, c Config, images *data.Images, x []*mat.Dense,
 	v [][]float64) *trainer {
-	t.Helper()
 	c = must.Get(c.withDefaults())
 	_, ch, h, w := images.Shape()
 	tr := newTrainer(c, dev, images, synth.Public{
@@ -117,14 +116,14 @@ func TestSensitivity(t *testing.T) {
 			}
 			without := with.Take(rest)
 			slices.Reverse(rest)
-			turned := trainerOf(t, dev, c, with.Take(rest), x, v).spreadAnswer(t)
+			turned := trainerOf(dev, c, with.Take(rest), x, v).spreadAnswer(t)
 			var values, spreads [2][]float64
 			for k, set := range []*data.Images{with, without} {
-				tr := trainerOf(t, dev, c, set, x, v)
+				tr := trainerOf(dev, c, set, x, v)
 				values[k] = must.Get(tr.answer())
 				spreads[k] = tr.spreadAnswer(t)
 			}
-			tr := trainerOf(t, dev, c, with.Take([]int{out}), x, v)
+			tr := trainerOf(dev, c, with.Take([]int{out}), x, v)
 			alone := must.Get(tr.answer())
 			moved := floats.Distance(values[0], values[1], 2)
 			// Sums are exact; the two factors and the norm in this test round: 1e-12 is 2⁻⁵³ times some thousand terms.
@@ -181,7 +180,7 @@ func TestOthersDoNotMove(t *testing.T) {
 		v := [][]float64{{0, d[1] - d[0] + 1e-5*rng.NormFloat64()}}
 		var answer, spread [3][]float64
 		for k, set := range []*data.Images{images, images.Take([]int{0}), images.Take([]int{1})} {
-			tr := trainerOf(t, dev, c, set, x, v)
+			tr := trainerOf(dev, c, set, x, v)
 			answer[k] = must.Get(tr.answer())
 			spread[k] = tr.spreadAnswer(t)
 		}
@@ -232,7 +231,7 @@ func TestSumsAreExact(t *testing.T) {
 			}
 		}
 	}
-	images := blobs(t, 70)
+	images := blobs(70)
 	if _, err := (Config{LocalClip: 1e6}).Train(t.Context(), nntest.CPU(t), images, synth.Run{}); !errors.Is(err,
 		synth.ErrParameter) {
 		t.Errorf("70 images with covariances clipped at 1e6: %v", err)
@@ -249,7 +248,7 @@ func TestAuditWholePipeline(t *testing.T) {
 		t.Skip("eight CPU seconds")
 	}
 	const delta, canaries = 1e-2, 24_000
-	dev, one := nntest.CPU(t), blobs(t, 4)
+	dev, one := nntest.CPU(t), blobs(4)
 	clear(one.Row(3)) // the canary: two bright corners, which reach every bound
 	one.Row(3)[0], one.Row(3)[63] = 1, 1
 	repeated := func(rows func(class int) []int) *data.Images {
