@@ -145,14 +145,8 @@ func independent(p pair.Pair, scale float64, times int,
 
 // The independent quadrature gives what is known: T Gaussian steps are one with a shift of √T/σ.
 func TestIndependentQuadrature(t *testing.T) {
-	p, err := pair.NewMixture(pair.Gaussian, 4, []pair.Component{{Mean: 1}}, []pair.Component{{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, err := Epsilon(t.Context(), Gaussian{4. / 10}, Relation{}, 1e-7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(pair.NewMixture(pair.Gaussian, 4, []pair.Component{{Mean: 1}}, []pair.Component{{}}))
+	known := must(Epsilon(t.Context(), Gaussian{4. / 10}, Relation{}, 1e-7))
 	want := known.Epsilon
 	eps, apart, ok := independent(p, 4, 100, 1e-7, want)
 	if !ok || apart > 1e-10 || math.Abs(eps/want-1) > 1e-10 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/floats"
 )
@@ -28,26 +29,12 @@ func TestWaves(t *testing.T) {
 		{"Gauss", pair.Gaussian, 1, .01, 0, 2000, 1},
 		{"small", pair.Laplace, 3, .001, 0, 2000, 0},
 	} {
-		p, err := pair.Poisson(c.noise, c.scale, c.rate, c.inserted, 1-c.inserted)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts, err := Accountant{}.parts([]pair.Step{{Pair: p, Times: c.times}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(pair.Poisson(c.noise, c.scale, c.rate, c.inserted, 1-c.inserted))
+		parts := must.Get(Accountant{}.parts([]pair.Step{{Pair: p, Times: c.times}}))
 		unit := unitOf(parts)
-		if err := parts[0].prepare(-30, unit); err != nil {
-			t.Fatal(err)
-		}
-		v, err := refineTilt(t.Context(), parts, question{eps: c.eps, limit: math.NaN()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Accountant{}.evaluate(t.Context(), parts, v, unit, 800, 1<<16)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(parts[0].prepare(-30, unit))
+		v := must.Get(refineTilt(t.Context(), parts, question{eps: c.eps, limit: math.NaN()}))
+		s := must.Get(Accountant{}.evaluate(t.Context(), parts, v, unit, 800, 1<<16))
 		d := density{lattice: s.high.lattice, s: v.s, first: s.high.first}
 		for _, m := range []*measure{&parts[0].high, &parts[0].low} {
 			k, _, _ := m.logMoment(v.s)

@@ -160,12 +160,9 @@ func look(t testing.TB, out string) (pixels []float32, statement string) {
 }
 
 // put makes a file.
-func put(t testing.TB, path, content string) {
-	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
-		os.WriteFile(path, []byte(content), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+func put(path, content string) {
+	must.Do(errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+		os.WriteFile(path, []byte(content), 0o666)))
 }
 
 // names lists all below a folder.
@@ -233,7 +230,7 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for _, f := range files {
-			put(t, filepath.Join(dir, f), "mine")
+			put(filepath.Join(dir, f), "mine")
 		}
 		before := names(t, dir)
 		for _, seeded := range []bool{true, false} {
@@ -256,8 +253,8 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 	}
 	// A key that is none, in a folder with a run's lock, stays too.
 	out := fresh(t)
-	put(t, state(out, "coupling-private.lock"), "")
-	put(t, state(out, "key"), "thesis\n")
+	put(state(out, "coupling-private.lock"), "")
+	put(state(out, "key"), "thesis\n")
 	p := unseeded(out)
 	if _, err := publish(t, p); err == nil || !strings.Contains(err.Error(), "7 bytes") {
 		t.Errorf("a key of 7 bytes: %v", err)
@@ -442,10 +439,8 @@ func TestLostLedger(t *testing.T) {
 		killed(t, "unseeded", out)
 		key := state(out, "key")
 		before, err := os.ReadFile(key)
-		if err := errors.Join(err, os.Remove(state(out, "ledger")),
-			os.RemoveAll(state(out, "checkpoint"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(err, os.Remove(state(out, "ledger")),
+			os.RemoveAll(state(out, "checkpoint"))))
 		p := unseeded(out)
 		if left == "key" {
 			p.Count = 0 // refused before the folder is opened
@@ -526,7 +521,7 @@ func TestStopped(t *testing.T) {
 func TestKilledAtTheEnd(t *testing.T) {
 	out := fresh(t)
 	killed(t, "write", out)
-	put(t, state(out, "published"), "") // and not yet renamed
+	put(state(out, "published"), "") // and not yet renamed
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)
 	}
@@ -534,7 +529,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 	a, _ := look(t, out)
 	// renamed, and not yet removed
 	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} {
-		put(t, state(out, file), "x")
+		put(state(out, file), "x")
 	}
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, synth.ErrOccupied) {
 		t.Errorf("over a data set: %v", err)
@@ -554,12 +549,12 @@ func TestKilledAfterTheMarker(t *testing.T) {
 	out := fresh(t)
 	killed(t, "write", out)
 	marker := state(out, "published")
-	put(t, marker, "")
+	put(marker, "")
 	killed(t, "write", out) // resumed, and killed again while it wrote
 	if _, err := os.Stat(marker); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("while the data set is written again it counts as published: %v", err)
 	}
-	put(t, marker, "")
+	put(marker, "")
 	must.Do(os.RemoveAll(state(out, "data")))
 	before := names(t, filepath.Dir(out))
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {

@@ -79,16 +79,13 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 	d := newDenoiser(c, eights)
 	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	rows := func(images *data.Images, at ...int) [][]float64 {
-		dy, err := newRecords(d, images).Cotangent(sgd.Batch{
+		dy := must.Get(newRecords(d, images).Cotangent(sgd.Batch{
 			Net:     d.net,
 			Pass:    &nn.Pass{},
 			Dev:     dev,
 			Records: at,
 			Rand:    func(record int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(record))) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		m := must.Get(dy.Mat())
 		var out [][]float64
 		for i := range at {

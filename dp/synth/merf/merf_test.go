@@ -118,15 +118,12 @@ func TestParameters(t *testing.T) {
 // With little noise the generator draws each class on its side.
 func TestLearns(t *testing.T) {
 	dev := nntest.CPU(t)
-	c, g, err := synth.Calibrate(t.Context(), Config{
+	c, g := must.Get2(synth.Calibrate(t.Context(), Config{
 		Features: 400,
 		Length:   3,
 		Steps:    150,
 		Batch:    40,
-	}, synth.Public{}, dp.Budget{Epsilon: 5, Delta: 1e-5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, synth.Public{}, dp.Budget{Epsilon: 5, Delta: 1e-5}))
 	if g.Epsilon > 5 || g.Epsilon < 4.999 {
 		t.Errorf("guarantee %v", g)
 	}

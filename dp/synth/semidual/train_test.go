@@ -29,17 +29,13 @@ func fit(t testing.TB, c Config, images *data.Images, seed uint64) *Model {
 
 // calibrated has the least noise that is (eps, 1e-5)-differentially private.
 func calibrated(t testing.TB, c Config, eps float64) (Config, dp.Guarantee) {
-	t.Helper()
-	c, g, err := synth.Calibrate(t.Context(), c, synth.Public{
+	c, g := must.Get2(synth.Calibrate(t.Context(), c, synth.Public{
 		Records:  1000,
 		Classes:  []string{"top", "bottom"},
 		Channels: 1,
 		Height:   8,
 		Width:    8,
-	}, dp.Budget{Epsilon: eps, Delta: 1e-5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, dp.Budget{Epsilon: eps, Delta: 1e-5}))
 	return c, g
 }
 
