@@ -7,6 +7,7 @@ import (
 	"image"
 	"image/color"
 	"image/jpeg"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -23,7 +24,6 @@ import (
 // validation and two test images of 178×218 pixels. Face i is all of the grey
 // value 25·i, with a brighter left half. It returns the folder.
 func tinyCelebA(t testing.TB) string {
-	t.Helper()
 	dir := t.TempDir()
 	male := []int{1, -1, 1, 1, -1, 1, -1, 1}
 	young := []int{1, 1, -1, 1, -1, -1, 1, 1}
@@ -33,15 +33,14 @@ func tinyCelebA(t testing.TB) string {
 		name := fmt.Sprintf("%06d.jpg", i+1)
 		attributes += fmt.Sprintf("%s %2d %2d\n", name, male[i], young[i])
 		partition += fmt.Sprintf("%s %d\n", name, parts[i])
-		put(t, filepath.Join(dir, "celeba", celebaFolder, name), faceJPEG(t, i, 178, 218))
+		put(filepath.Join(dir, "celeba", celebaFolder, name), faceJPEG(i, 178, 218))
 	}
-	put(t, filepath.Join(dir, "celeba", celebaAttrFile), []byte(attributes))
-	put(t, filepath.Join(dir, "celeba", celebaPartFile), []byte(partition))
+	put(filepath.Join(dir, "celeba", celebaAttrFile), []byte(attributes))
+	put(filepath.Join(dir, "celeba", celebaPartFile), []byte(partition))
 	return dir
 }
 
-func faceJPEG(t testing.TB, i, w, h int) []byte {
-	t.Helper()
+func faceJPEG(i, w, h int) []byte {
 	picture := image.NewRGBA(image.Rect(0, 0, w, h))
 	for y := range h {
 		for x := range w {
@@ -58,8 +57,7 @@ func faceJPEG(t testing.TB, i, w, h int) []byte {
 }
 
 // numbers are those in the names of the files that a selection holds.
-func numbers(t *testing.T, c CelebA) []int {
-	t.Helper()
+func numbers(c CelebA) []int {
 	faces := must.Get(c.Open())
 	var out []int
 	for _, path := range faces.Files {
@@ -86,7 +84,7 @@ func TestCelebASelection(t *testing.T) {
 		{CelebA{Split: Valid, Without: []string{"Male"}}, nil},
 	} {
 		test.c.From = from
-		if diff := cmp.Diff(test.want, numbers(t, test.c)); diff != "" {
+		if diff := cmp.Diff(test.want, numbers(test.c)); diff != "" {
 			t.Errorf("%+v: %s", test.c, diff)
 		}
 	}
@@ -157,64 +155,58 @@ func TestCelebAPreparation(t *testing.T) {
 
 func TestCelebARefuses(t *testing.T) {
 	alone(t)
+	second := filepath.Join(celebaFolder, "000002.jpg")
 	for _, test := range []struct {
-		name  string
-		spoil func(t *testing.T, celeba string)
-		c     CelebA
-		is    error
-		texts []string
+		name, file string
+		change     func(s string) string // of the file, which is removed without
+		is         error
+		texts      []string
 	}{
-		{"no folder", func(t *testing.T, celeba string) { os.RemoveAll(celeba) }, CelebA{}, ErrMissing,
-			[]string{"mmlab.ie.cuhk.edu.hk", celebaAttrFile}},
-		{"no attributes", func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaAttrFile)) },
-			CelebA{}, ErrMissing, []string{celebaAttrFile}},
-		{"cut attributes", func(t *testing.T, celeba string) {
-			edit(t, filepath.Join(celeba, celebaAttrFile), func(s string) string { return s[:len(s)-30] })
-		}, CelebA{}, ErrCorrupt, []string{celebaAttrFile, "line 9: 1 columns"}},
-		{"cut partition", func(t *testing.T, celeba string) {
-			edit(t, filepath.Join(celeba, celebaPartFile),
-				func(s string) string { return strings.Replace(s, "000008.jpg 2\n", "", 1) })
-		}, CelebA{}, ErrCorrupt, []string{"different images"}},
-		{"missing image",
-			func(t *testing.T, celeba string) { os.Remove(filepath.Join(celeba, celebaFolder, "000002.jpg")) },
-			CelebA{}, nil, []string{"000002.jpg", "no such file"}},
-		{"cut image", func(t *testing.T, celeba string) {
-			edit(t, filepath.Join(celeba, celebaFolder, "000002.jpg"), func(s string) string { return s[:len(s)/2] })
-		}, CelebA{}, ErrCorrupt, []string{"000002.jpg"}},
-		{"no JPEG", func(t *testing.T, celeba string) {
-			put(t, filepath.Join(celeba, celebaFolder, "000002.jpg"), []byte("<html>"))
-		}, CelebA{}, ErrCorrupt, []string{"000002.jpg"}},
-		{"small image", func(t *testing.T, celeba string) {
-			put(t, filepath.Join(celeba, celebaFolder, "000002.jpg"), faceJPEG(t, 1, 178, 139))
-		}, CelebA{}, ErrCorrupt, []string{"000002.jpg", "178×139 pixels: want at least 140×140"}},
-		{"claims 65535×65535", func(t *testing.T, celeba string) {
-			path := filepath.Join(celeba, celebaFolder, "000002.jpg")
-			edit(t, path, func(s string) string {
-				at := strings.Index(s, "\xff\xc0") + 5 // height and width in the frame header
-				return s[:at] + "\xff\xff\xff\xff" + s[at+4:]
-			})
-		}, CelebA{}, ErrCorrupt, []string{"000002.jpg", "65535×65535"}},
-		{"unknown attribute", nil, CelebA{With: []string{"Old"}}, nil, []string{`With = "Old"`, "Male Young"}},
-		{"unknown label", nil, CelebA{Label: "Old"}, nil, []string{`Label = "Old"`}},
-		{"bad split", nil, CelebA{Split: 7}, nil, []string{"Split = Split(7)"}},
-		{"bad size", nil, CelebA{Size: -1}, nil, []string{"Size = -1"}},
-		{"large size", nil, CelebA{Size: 1 << 20}, nil, []string{"Size = 1048576"}},
+		{"no folder", "", nil, ErrMissing, []string{"mmlab.ie.cuhk.edu.hk", celebaAttrFile}},
+		{"no attributes", celebaAttrFile, nil, ErrMissing, []string{celebaAttrFile}},
+		{"cut attributes", celebaAttrFile, func(s string) string { return s[:len(s)-30] }, ErrCorrupt,
+			[]string{celebaAttrFile, "line 9: 1 columns"}},
+		{"cut partition", celebaPartFile,
+			func(s string) string { return strings.Replace(s, "000008.jpg 2\n", "", 1) }, ErrCorrupt,
+			[]string{"different images"}},
+		{"missing image", second, nil, fs.ErrNotExist, []string{"000002.jpg", "no such file"}},
+		{"cut image", second, func(s string) string { return s[:len(s)/2] }, ErrCorrupt, []string{"000002.jpg"}},
+		{"no JPEG", second, func(string) string { return "<html>" }, ErrCorrupt, []string{"000002.jpg"}},
+		{"small image", second, func(string) string { return string(faceJPEG(1, 178, 139)) }, ErrCorrupt,
+			[]string{"000002.jpg", "178×139 pixels: want at least 140×140"}},
+		{"claims 65535×65535", second, func(s string) string {
+			at := strings.Index(s, "\xff\xc0") + 5 // height and width in the frame header
+			return s[:at] + "\xff\xff\xff\xff" + s[at+4:]
+		}, ErrCorrupt, []string{"000002.jpg", "65535×65535"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := tinyCelebA(t)
-			if test.spoil != nil {
-				test.spoil(t, filepath.Join(dir, "celeba"))
+			path := filepath.Join(dir, "celeba", test.file)
+			if test.change != nil {
+				edit(t, path, test.change)
+			} else {
+				must.Do(os.RemoveAll(path))
 			}
-			test.c.From.Dir = dir
-			faces, err := test.c.Open()
+			faces, err := CelebA{From: From{Dir: dir}}.Open()
 			if err == nil {
 				_, err = faces.Load(t.Context())
 			}
-			if test.is != nil && !errors.Is(err, test.is) {
+			if !errors.Is(err, test.is) {
 				t.Errorf("error %v: want one that wraps %v", err, test.is)
 			}
 			wantError(t, err, append(test.texts, "data: ")...)
 		})
+	}
+	for text, c := range map[string]CelebA{
+		`With = "Old": want one of Male Young`: {With: []string{"Old"}},
+		`Label = "Old"`:                        {Label: "Old"},
+		"Split = Split(7)":                     {Split: 7},
+		"Size = -1":                            {Size: -1},
+		"Size = 1048576":                       {Size: 1 << 20},
+	} {
+		c.From.Dir = tinyCelebA(t)
+		_, err := c.Open()
+		wantError(t, err, text, "data: ")
 	}
 }
 
@@ -226,7 +218,7 @@ func TestCelebAOfficialList(t *testing.T) {
 	for i := range celebaImages {
 		fmt.Fprintf(&attributes, "%06d.jpg 1\n", i+1)
 	}
-	put(t, filepath.Join(dir, "celeba", celebaAttrFile), attributes.Bytes())
+	put(filepath.Join(dir, "celeba", celebaAttrFile), attributes.Bytes())
 	_, err := CelebA{From: From{Dir: dir}}.Open()
 	if !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v: want ErrCorrupt", err)

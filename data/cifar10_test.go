@@ -16,8 +16,8 @@ func TestCIFARArchive(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.tar.gz")
 	names := []string{"data_batch_2.bin", "data_batch_1.bin", "test_batch.bin"}
-	b := tinyCIFAR(t, names...)
-	put(t, path, b)
+	b := tinyCIFAR(names...)
+	put(path, b)
 	m := must.Get(readCIFARArchive(t.Context(), path, sum(b), "cifar10/train", Train))
 	// The batches come in the order of their numbers, not of the archive.
 	if fmt.Sprint(m.Labels) != "[1 2 0 1]" || m.Classes[9] != "truck" || m.Row(1)[3071] != float32(2)/255 {
@@ -32,10 +32,10 @@ func TestCIFARArchive(t *testing.T) {
 
 	_, err := readCIFARArchive(t.Context(), path, sum([]byte("official")), "x", Train)
 	wantError(t, err, path, "SHA-256")
-	put(t, path, b[:len(b)-200])
+	put(path, b[:len(b)-200])
 	_, err = readCIFARArchive(t.Context(), path, "", "x", Train)
 	wantError(t, err, path, "truncated")
-	put(t, path, tinyCIFAR(t, "data_batch_1.bin"))
+	put(path, tinyCIFAR("data_batch_1.bin"))
 	_, err = readCIFARArchive(t.Context(), path, "", "x", Test)
 	wantError(t, err, path, "no test images")
 }
@@ -43,17 +43,17 @@ func TestCIFARArchive(t *testing.T) {
 func TestCIFARFolder(t *testing.T) {
 	dir := t.TempDir()
 	one, two := cifarRecords(1, 2), cifarRecords(3)
-	put(t, filepath.Join(dir, "one.bin"), one)
-	put(t, filepath.Join(dir, "two.bin"), two)
+	put(filepath.Join(dir, "one.bin"), one)
+	put(filepath.Join(dir, "two.bin"), two)
 	files := []cifarFile{{"one.bin", sum(one)}, {"two.bin", sum(two)}}
 	m, err := readCIFARFolder(t.Context(), dir, files, "x")
 	if err != nil || fmt.Sprint(m.Labels) != "[1 2 3]" {
 		t.Fatalf("labels %v, error %v", m.Labels, err)
 	}
-	put(t, filepath.Join(dir, "two.bin"), append(bytes.Clone(two), 1))
+	put(filepath.Join(dir, "two.bin"), append(bytes.Clone(two), 1))
 	_, err = readCIFARFolder(t.Context(), dir, files, "x")
 	wantError(t, err, "two.bin", "truncated: 1 bytes of record 1")
-	put(t, filepath.Join(dir, "two.bin"), cifarRecords(4))
+	put(filepath.Join(dir, "two.bin"), cifarRecords(4))
 	_, err = readCIFARFolder(t.Context(), dir, files, "x")
 	wantError(t, err, "two.bin", "SHA-256")
 	_, err = readCIFARFolder(t.Context(), t.TempDir(), files, "x")
@@ -65,8 +65,8 @@ func TestCIFARFolder(t *testing.T) {
 func TestCIFAR10Choice(t *testing.T) {
 	alone(t)
 	dir := t.TempDir()
-	subset := tinyCIFAR(t, "data_batch_1.bin", "test_batch.bin")
-	put(t, filepath.Join(dir, "cifar10-subset", cifarSubset), subset)
+	subset := tinyCIFAR("data_batch_1.bin", "test_batch.bin")
+	put(filepath.Join(dir, "cifar10-subset", cifarSubset), subset)
 	m, err := CIFAR10(t.Context(), From{Dir: dir, Origin: Subset}, Train)
 	if err != nil || m.Name != "cifar10-subset/train" || m.Len() != 2 {
 		t.Fatalf("the subset: %v", err)
@@ -78,7 +78,7 @@ func TestCIFAR10Choice(t *testing.T) {
 	_, err = CIFAR10(t.Context(), From{Dir: dir}, Valid)
 	wantError(t, err, "split = valid")
 
-	put(t, filepath.Join(dir, "cifar10", cifarArchive), subset)
+	put(filepath.Join(dir, "cifar10", cifarArchive), subset)
 	_, err = CIFAR10(t.Context(), From{Dir: dir}, Train)
 	if !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a subset in the place of the official archive: error %v", err)
@@ -86,7 +86,7 @@ func TestCIFAR10Choice(t *testing.T) {
 	wantError(t, err, cifarArchive, cifar10().sha256)
 
 	dir = t.TempDir()
-	put(t, filepath.Join(dir, "cifar10", cifarFolder, "test_batch.bin"), cifarRecords(1))
+	put(filepath.Join(dir, "cifar10", cifarFolder, "test_batch.bin"), cifarRecords(1))
 	_, err = CIFAR10(t.Context(), From{Dir: dir}, Test)
 	wantError(t, err, "test_batch.bin", "SHA-256")
 }

@@ -26,7 +26,6 @@ import (
 // COUPLING_DATA, a working directory without ../shared/data. It returns the
 // folder that downloads go to.
 func alone(t *testing.T) string {
-	t.Helper()
 	dir := t.TempDir()
 	t.Setenv("COUPLING_DATA", "")
 	t.Setenv("HOME", dir)
@@ -38,8 +37,7 @@ func alone(t *testing.T) string {
 	return must.Get(cache())
 }
 
-func put(t testing.TB, path string, b []byte) {
-	t.Helper()
+func put(path string, b []byte) {
 	must.Do(os.MkdirAll(filepath.Dir(path), 0o777))
 	must.Do(os.WriteFile(path, b, 0o666))
 }
@@ -49,8 +47,7 @@ func sum(b []byte) string {
 	return hex.EncodeToString(hash[:])
 }
 
-func gzipped(t testing.TB, b []byte) []byte {
-	t.Helper()
+func gzipped(b []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	must.Get(w.Write(b))
@@ -112,12 +109,10 @@ func tinyUSPS() (uspsFile, []byte) {
 
 // tinyCIFAR is an archive with the batches named; batch k has the labels k and
 // k+1, and pixels that equal the label.
-func tinyCIFAR(t testing.TB, names ...string) []byte {
-	t.Helper()
+func tinyCIFAR(names ...string) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	add := func(name string, b []byte) {
-		t.Helper()
 		header := &tar.Header{Name: "cifar-10-batches-bin/" + name, Mode: 0o644, Size: int64(len(b))}
 		must.Do(w.WriteHeader(header))
 		must.Get(w.Write(b))
@@ -127,7 +122,7 @@ func tinyCIFAR(t testing.TB, names ...string) []byte {
 		add(name, cifarRecords(byte(k), byte(k+1)))
 	}
 	must.Do(w.Close())
-	return gzipped(t, out.Bytes())
+	return gzipped(out.Bytes())
 }
 
 func cifarRecords(labels ...byte) []byte {
@@ -141,7 +136,6 @@ func cifarRecords(labels ...byte) []byte {
 
 // serveFiles serves files by their paths and counts requests.
 func serveFiles(t *testing.T, files map[string][]byte) (url string, requests *int) {
-	t.Helper()
 	requests = new(int)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		*requests++

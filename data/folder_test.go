@@ -145,7 +145,7 @@ func place(t *testing.T, dir, file string) {
 	}
 	name, content, is := strings.Cut(file, "=")
 	if is {
-		put(t, filepath.Join(dir, name), []byte(content))
+		put(filepath.Join(dir, name), []byte(content))
 		return
 	}
 	w, h := 3, 3
@@ -172,7 +172,7 @@ func TestOrientation(t *testing.T) {
 		if dir := t.TempDir(); turn == 6 { // as from a phone: a file of 2×1 pixels is a picture of 1×2
 			paint(t, filepath.Join(dir, "a.jpg"), 2, 1, 255)
 			plain, err1 := os.ReadFile(filepath.Join(dir, "a.jpg"))
-			put(t, filepath.Join(dir, "a.jpg"), append(jpeg[:len(jpeg):len(jpeg)], plain[2:]...))
+			put(filepath.Join(dir, "a.jpg"), append(jpeg[:len(jpeg):len(jpeg)], plain[2:]...))
 			m, err2 := Folder{Dir: dir}.Load(t.Context())
 			if err := errors.Join(err1, err2); err != nil {
 				t.Fatal(err)

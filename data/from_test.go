@@ -30,8 +30,8 @@ func TestSearchOrder(t *testing.T) {
 		from   From
 	}{{shared, From{}}, {root, From{}}, {env, From{}}, {dir, From{Dir: dir}}} {
 		want := filepath.Join(step.folder, "set", "file.gz")
-		put(t, want, nil)
-		if got := step.from.find("set", "file.gz", "file"); !sameFile(t, got, want) {
+		put(want, nil)
+		if got := step.from.find("set", "file.gz", "file"); !sameFile(got, want) {
 			t.Errorf("found %q: want %q", got, want)
 		}
 	}
@@ -40,17 +40,16 @@ func TestSearchOrder(t *testing.T) {
 	}
 }
 
-func sameFile(t *testing.T, a, b string) bool {
-	t.Helper()
+func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-func packedFiles(t *testing.T, set string, files map[string][]byte) map[string][]byte {
+func packedFiles(set string, files map[string][]byte) map[string][]byte {
 	out := map[string][]byte{}
 	for name, b := range files {
-		out[set+"/"+name+".gz"] = gzipped(t, b)
+		out[set+"/"+name+".gz"] = gzipped(b)
 	}
 	return out
 }
@@ -65,7 +64,7 @@ func TestDownload(t *testing.T) {
 				t.Setenv("COUPLING_DATA", root)
 			}
 			set, files := tinyMNIST()
-			url, requests := serveFiles(t, packedFiles(t, "tiny", files))
+			url, requests := serveFiles(t, packedFiles("tiny", files))
 			finished := map[string]bool{}
 			from := From{Mirrors: []string{url + "/"}, Progress: func(name string, done, total int64) {
 				if done == total {
@@ -91,10 +90,10 @@ func TestDownload(t *testing.T) {
 func TestDownloadFails(t *testing.T) {
 	root := alone(t)
 	_, files := tinyMNIST()
-	wrong := packedFiles(t, "tiny", files)
-	wrong["tiny/train-labels.gz"] = gzipped(t, bytes.Repeat([]byte{1}, 11))
+	wrong := packedFiles("tiny", files)
+	wrong["tiny/train-labels.gz"] = gzipped(bytes.Repeat([]byte{1}, 11))
 	bad, _ := serveFiles(t, wrong)
-	good, _ := serveFiles(t, packedFiles(t, "tiny", files))
+	good, _ := serveFiles(t, packedFiles("tiny", files))
 	official, _ := serveFiles(t, nil)
 	set, _ := tinyMNIST(official + "/x/")
 
@@ -112,7 +111,7 @@ func TestDownloadFails(t *testing.T) {
 func TestNoDownload(t *testing.T) {
 	root := alone(t)
 	_, files := tinyMNIST()
-	url, requests := serveFiles(t, packedFiles(t, "tiny", files))
+	url, requests := serveFiles(t, packedFiles("tiny", files))
 	set, _ := tinyMNIST("http://localhost:1/")
 	_, err := set.load(t.Context(), From{Mirrors: []string{url}, Offline: true}, Train)
 	if !errors.Is(err, ErrMissing) {
@@ -188,7 +187,7 @@ func TestStatus(t *testing.T) {
 		"usps/zip.train.gz", "usps/zip.test", "cifar10-subset/" + cifarSubset,
 		"celeba/img_align_celeba/000001.jpg", "celeba/list_attr_celeba.txt", "celeba/list_eval_partition.txt",
 	} {
-		put(t, filepath.Join(dir, name), nil)
+		put(filepath.Join(dir, name), nil)
 	}
 	all = Status(From{Dir: dir})
 	lacks := filepath.Join("mnist", "t10k-labels-idx1-ubyte.gz")
@@ -201,7 +200,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%+v: want it complete, or CIFAR-10's subset", p)
 		}
 	}
-	put(t, filepath.Join(dir, "cifar10", cifarArchive), nil)
+	put(filepath.Join(dir, "cifar10", cifarArchive), nil)
 	if p := Status(From{Dir: dir})[3]; !p.Complete() || p.Subset {
 		t.Errorf("%+v: want the official archive", p)
 	}

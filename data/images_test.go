@@ -20,8 +20,7 @@ func newRand(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 // numbered returns images whose values are 0, 1, 2, … and whose labels are
 // i modulo classes.
-func numbered(t testing.TB, n, c, h, w, classes int) *Images {
-	t.Helper()
+func numbered(n, c, h, w, classes int) *Images {
 	m := must.Get(New(n, c, h, w))
 	m.Name, m.Hi = "numbered", max(float32(n*c*h*w), 1)
 	for i := range m.pixels {
@@ -50,7 +49,7 @@ func wantError(t testing.TB, err error, texts ...string) {
 }
 
 func TestViewsShareMemory(t *testing.T) {
-	m := numbered(t, 3, 2, 2, 5, 2)
+	m := numbered(3, 2, 2, 5, 2)
 	if n, c, h, w := m.Shape(); n != 3 || c != 2 || h != 2 || w != 5 || m.Len() != 3 || m.Dim() != 20 {
 		t.Errorf("shape %d×%d×%d×%d, length %d, dimension %d", n, c, h, w, m.Len(), m.Dim())
 	}
@@ -82,7 +81,7 @@ func TestFromPixels(t *testing.T) {
 }
 
 func TestFromMat(t *testing.T) {
-	m := numbered(t, 3, 1, 2, 2, 2)
+	m := numbered(3, 1, 2, 2, 2)
 	back := must.Get(FromMat(m.Mat(), 1, 2, 2, 0, 1))
 	if diff := cmp.Diff(m.pixels, back.pixels); diff != "" {
 		t.Error(diff)
@@ -97,7 +96,7 @@ func TestFromMat(t *testing.T) {
 
 // An empty batch of Poisson sampling is a set like any other.
 func TestEmpty(t *testing.T) {
-	m := numbered(t, 3, 1, 2, 2, 2).Take(nil)
+	m := numbered(3, 1, 2, 2, 2).Take(nil)
 	if m.Len() != 0 || !m.Mat().IsEmpty() || m.Labels == nil {
 		t.Errorf("an empty set: %+v", m)
 	}
@@ -126,7 +125,7 @@ func TestNewRefuses(t *testing.T) {
 }
 
 func TestTakeAndSlice(t *testing.T) {
-	m := numbered(t, 5, 1, 1, 2, 3)
+	m := numbered(5, 1, 1, 2, 3)
 	got := m.Take([]int{4, 0, 4})
 	if diff := cmp.Diff([]float32{8, 9, 0, 1, 8, 9}, got.pixels); diff != "" {
 		t.Error(diff)
@@ -154,7 +153,7 @@ func TestTakeAndSlice(t *testing.T) {
 }
 
 func TestByClass(t *testing.T) {
-	m := numbered(t, 7, 1, 1, 1, 3)
+	m := numbered(7, 1, 1, 1, 3)
 	m.Classes = append(m.Classes, "never")
 	want := [][]int{{0, 3, 6}, {1, 4}, {2, 5}, nil}
 	if diff := cmp.Diff(want, m.ByClass()); diff != "" {
@@ -175,7 +174,7 @@ func TestPick(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		total, classes := rapid.IntRange(1, 60).Draw(rt, "total"), rapid.IntRange(1, 5).Draw(rt, "classes")
 		n := rapid.IntRange(0, total).Draw(rt, "n")
-		m := numbered(t, total, 1, 1, 1, classes)
+		m := numbered(total, 1, 1, 1, classes)
 		rng := newRand(rapid.Uint64().Draw(rt, "seed"))
 		picked, err := m.Pick(rng, n)
 		if err != nil {
@@ -191,7 +190,7 @@ func TestPick(t *testing.T) {
 			}
 		}
 	})
-	m := numbered(t, 5, 1, 1, 1, 2)
+	m := numbered(5, 1, 1, 1, 2)
 	_, tooMany := m.Pick(newRand(1), 6)
 	wantError(t, tooMany, "n = 6", "[0, 5]")
 }
@@ -199,7 +198,7 @@ func TestPick(t *testing.T) {
 // Each image is as likely as any other.
 func TestPickIsFair(t *testing.T) {
 	const draws = 6000
-	m := numbered(t, 9, 1, 1, 1, 3)
+	m := numbered(9, 1, 1, 1, 3)
 	rng := newRand(2)
 	counts := make([]int, 9)
 	for range draws {
@@ -217,7 +216,7 @@ func TestPickIsFair(t *testing.T) {
 }
 
 func TestPartition(t *testing.T) {
-	m := numbered(t, 10, 1, 1, 2, 3)
+	m := numbered(10, 1, 1, 2, 3)
 	parts := must.Get(m.Partition(newRand(3), 6, 3))
 	seen := map[int]bool{}
 	for k, want := range []int{6, 3} {
@@ -261,7 +260,7 @@ func TestApart(t *testing.T) {
 
 // Images of bytes are their copies of float32 to the bit, whatever is made of them; parts stay bytes.
 func TestBytesAreTheirValues(t *testing.T) {
-	m := numbered(t, 7, 3, 4, 5, 2)
+	m := numbered(7, 3, 4, 5, 2)
 	m.pixels, m.bytes, m.Hi = nil, make([]uint8, m.n*m.Dim()), 1
 	for i := range m.bytes {
 		m.bytes[i] = uint8(37*i + i*i%11)

@@ -20,9 +20,9 @@ func TestIDXSetFromFolder(t *testing.T) {
 			dir := t.TempDir()
 			for file, b := range files {
 				if pack {
-					put(t, filepath.Join(dir, "tiny", file+".gz"), gzipped(t, b))
+					put(filepath.Join(dir, "tiny", file+".gz"), gzipped(b))
 				} else {
-					put(t, filepath.Join(dir, "tiny", file), b)
+					put(filepath.Join(dir, "tiny", file), b)
 				}
 			}
 			m, err := set.load(t.Context(), From{Dir: dir}, Train)
@@ -47,7 +47,7 @@ func TestIDXSetRefuses(t *testing.T) {
 	flipped[500] ^= 1
 	other := bytes.Clone(good)
 	other[7]++
-	damaged := gzipped(t, good)
+	damaged := gzipped(good)
 	damaged[len(damaged)-6] ^= 1
 	for name, test := range map[string]struct {
 		file []byte
@@ -55,22 +55,22 @@ func TestIDXSetRefuses(t *testing.T) {
 	}{
 		"empty":              {nil, "truncated"},
 		"truncated":          {good[:1000], "truncated"},
-		"truncated gzip":     {gzipped(t, good)[:30], "gzip: truncated"},
+		"truncated gzip":     {gzipped(good)[:30], "gzip: truncated"},
 		"damaged gzip":       {damaged, "gzip: damaged"},
 		"trailing":           {append(bytes.Clone(good), 0), "more than expected"},
-		"trailing packed":    {append(gzipped(t, good), "garbage at the end"...), "gzip"},
+		"trailing packed":    {append(gzipped(good), "garbage at the end"...), "gzip"},
 		"one bit flipped":    {flipped, "SHA-256"},
 		"labels as images":   {files["train-labels"], "SHA-256"},
 		"other size":         {other, "limit"},
 		"web page":           {[]byte("<!DOCTYPE html><html>"), "magic number"},
-		"gzip bomb of zeros": {gzipped(t, make([]byte, 1<<24)), "magic number"},
+		"gzip bomb of zeros": {gzipped(make([]byte, 1<<24)), "magic number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			alone(t)
 			dir := t.TempDir()
 			path := filepath.Join(dir, "train-images.gz")
-			put(t, path, test.file)
-			put(t, filepath.Join(dir, "train-labels.gz"), gzipped(t, files["train-labels"]))
+			put(path, test.file)
+			put(filepath.Join(dir, "train-labels.gz"), gzipped(files["train-labels"]))
 			m, err := set.load(t.Context(), From{Dir: dir}, Train)
 			if !errors.Is(err, ErrCorrupt) || m != nil {
 				t.Errorf("error %v: want ErrCorrupt and no images", err)
@@ -87,7 +87,7 @@ func TestLoadIsCancelled(t *testing.T) {
 	set, files := tinyMNIST()
 	dir := t.TempDir()
 	for file, b := range files {
-		put(t, filepath.Join(dir, file), b)
+		put(filepath.Join(dir, file), b)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -33,12 +33,12 @@ func TestChoose(t *testing.T) {
 	if got := Missing(); !slices.Equal(got, []string{"usps"}) {
 		t.Errorf("%q missing: want usps", got)
 	}
-	put(t, filepath.Join(root, "usps", "zip.train.gz"), nil)
-	put(t, filepath.Join(root, "usps", "zip.test"), nil)
+	put(filepath.Join(root, "usps", "zip.train.gz"), nil)
+	put(filepath.Join(root, "usps", "zip.test"), nil)
 	if got := Choose("mnist", "usps"); got != Official {
 		t.Errorf("Choose = %q where USPS is in the cache", got)
 	}
-	put(t, filepath.Join(root, "cifar10-subset", cifarSubset), nil)
+	put(filepath.Join(root, "cifar10-subset", cifarSubset), nil)
 	if got := Choose("cifar10"); got != Subset {
 		t.Errorf("Choose = %q where CIFAR-10's subset is in the cache", got)
 	}

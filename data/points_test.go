@@ -27,7 +27,7 @@ func TestReadPoints(t *testing.T) {
 			"\n\x01\x03\x02\x04",
 	} {
 		path := filepath.Join(dir, name)
-		put(t, path, []byte(b))
+		put(path, []byte(b))
 		if got, err := ReadPoints(path); err != nil || !mat.Equal(got, want) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -37,7 +37,7 @@ func TestReadPoints(t *testing.T) {
 	z := zip.NewWriter(&archive)
 	w, err := z.Create("x.npy")
 	must.Do(errors.Join(err, format.WriteNPY(w, []int{2, 2}, []float64{1, 2, 3, 4}), z.Close()))
-	put(t, path, archive.Bytes())
+	put(path, archive.Bytes())
 	sum := sha256.Sum256(archive.Bytes())
 	p, err := LoadPoints(path + ":x")
 	if err != nil || !mat.Equal(p.X, want) || p.SHA256 != hex.EncodeToString(sum[:]) {
@@ -52,14 +52,14 @@ func TestReadPoints(t *testing.T) {
 	_, err = ReadPoints("nowhere.csv")
 	here, _ := os.Getwd()
 	wantError(t, err, "nowhere.csv", "in the folder "+here)
-	put(t, path, []byte("PK\x03\x04"))
+	put(path, []byte("PK\x03\x04"))
 	_, err = ReadPoints(path + ":x")
 	wantError(t, err, path, "NPZ archive: zip: not a valid zip file")
-	put(t, path, []byte("u,v\n1,2\n"))
+	put(path, []byte("u,v\n1,2\n"))
 	if p, err := LoadPoints(path); err != nil || p.String() != "1 × 2 numbers (header: u, v)" {
 		t.Errorf("%v, %v", p, err)
 	}
-	put(t, path, []byte("1,2\n3,x\n"))
+	put(path, []byte("1,2\n3,x\n"))
 	if _, err = ReadPoints(path); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("error %v: want ErrCorrupt", err)
 	}

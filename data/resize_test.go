@@ -19,7 +19,6 @@ import (
 // picture is a grey image of bytes whose pixel i is 37i² + 101i + 13 modulo 256,
 // seen as numbers from 0 to 255.
 func picture(t testing.TB, h, w int) *Images {
-	t.Helper()
 	m := must.Get(New(1, 1, h, w))
 	m.Hi = 255
 	for i := range m.pixels {
@@ -167,7 +166,7 @@ func mirrored(m *Images) *Images {
 
 // The number of processors changes nothing.
 func TestResizeIsDeterministic(t *testing.T) {
-	m := numbered(t, 300, 1, 9, 7, 1)
+	m := numbered(300, 1, 9, 7, 1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	alone := must.Get(m.Resize(4, 5, Bilinear))
 	runtime.GOMAXPROCS(4)

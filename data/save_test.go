@@ -20,11 +20,11 @@ var allFields = cmp.AllowUnexported(Images{})
 
 func TestSaveAndLoad(t *testing.T) {
 	dir := t.TempDir()
-	labelled := numbered(t, 4, 3, 2, 5, 2)
+	labelled := numbered(4, 3, 2, 5, 2)
 	labelled.Lo, labelled.Hi = -1, 1
-	plain := numbered(t, 3, 1, 2, 2, 1)
+	plain := numbered(3, 1, 2, 2, 1)
 	plain.Labels, plain.Classes = nil, nil
-	empty := numbered(t, 0, 1, 2, 2, 3)
+	empty := numbered(0, 1, 2, 2, 3)
 	for name, m := range map[string]*Images{"labelled": labelled, "plain": plain, "empty": empty} {
 		path := filepath.Join(dir, name+".npy")
 		must.Do(m.Save(path))
@@ -42,7 +42,7 @@ func TestSaveAndLoad(t *testing.T) {
 // Saving again with other content replaces it; old labels do not come back.
 func TestSaveOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.npy")
-	m := numbered(t, 4, 1, 2, 2, 2)
+	m := numbered(4, 1, 2, 2, 2)
 	must.Do(m.Save(path))
 	m.Labels, m.Classes = nil, nil
 	must.Do(m.Save(path))
@@ -53,7 +53,7 @@ func TestSaveOver(t *testing.T) {
 }
 
 func TestSaveRefuses(t *testing.T) {
-	m := numbered(t, 4, 1, 2, 2, 2)
+	m := numbered(4, 1, 2, 2, 2)
 	wantError(t, m.Save("x.txt"), `"x.txt"`, ".npy")
 	file := filepath.Join(t.TempDir(), "file")
 	must.Do(os.WriteFile(file, nil, 0o666))
@@ -65,37 +65,34 @@ func TestSaveRefuses(t *testing.T) {
 // What a crash between two of Save's renames leaves is refused, as is any
 // damage to any of the three files.
 func TestLoadRefuses(t *testing.T) {
-	first, second := numbered(t, 4, 1, 2, 2, 2), numbered(t, 4, 1, 2, 2, 2)
+	first, second := numbered(4, 1, 2, 2, 2), numbered(4, 1, 2, 2, 2)
 	second.pixels[0] = 99
 	second.Labels = []int{1, 1, 1, 1}
 	for _, test := range []struct {
-		name  string
-		spoil func(t *testing.T, x, y string) // stems of the first and the second
-		text  string
+		name, file string
+		change     func(string) string // of the first, which is the second's without
+		text       string
 	}{
-		{"second's note", func(t *testing.T, x, y string) { move(t, y+".json", x+".json") }, "x.npy"},
-		{"second's labels", func(t *testing.T, x, y string) { move(t, y+".labels.npy", x+".labels.npy") },
-			"x.labels.npy"},
-		{"second's pixels", func(t *testing.T, x, y string) { move(t, y+".npy", x+".npy") }, "x.npy"},
-		{"truncated",
-			func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b[:len(b)-3] }) },
-			"truncated"},
-		{"trailing", func(t *testing.T, x, _ string) { edit(t, x+".npy", func(b string) string { return b + "x" }) },
-			"trailing"},
-		{"half a note", func(t *testing.T, x, _ string) { edit(t, x+".json", func(b string) string { return b[:20] }) },
-			"x.json"},
-		{"a mad range", func(t *testing.T, x, _ string) {
-			edit(t, x+".json", func(b string) string { return strings.Replace(b, `"hi": 16`, `"hi": -3`, 1) })
-		}, "range [0, -3]"},
-		{"fewer classes", func(t *testing.T, x, _ string) {
-			edit(t, x+".json", func(b string) string { return strings.Replace(b, `"class 1"`, ``, 1) })
-			edit(t, x+".json", func(b string) string { return strings.Replace(b, "\"class 0\",", `"class 0"`, 1) })
+		{"second's note", ".json", nil, "x.npy"},
+		{"second's labels", ".labels.npy", nil, "x.labels.npy"},
+		{"second's pixels", ".npy", nil, "x.npy"},
+		{"truncated", ".npy", func(b string) string { return b[:len(b)-3] }, "truncated"},
+		{"trailing", ".npy", func(b string) string { return b + "x" }, "trailing"},
+		{"half a note", ".json", func(b string) string { return b[:20] }, "x.json"},
+		{"a mad range", ".json",
+			func(b string) string { return strings.Replace(b, `"hi": 16`, `"hi": -3`, 1) }, "range [0, -3]"},
+		{"fewer classes", ".json", func(b string) string {
+			return strings.NewReplacer(`"class 1"`, ``, `"class 0",`, `"class 0"`).Replace(b)
 		}, "label 1 of image 1: want 0 to 0"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			x, y := filepath.Join(t.TempDir(), "x"), filepath.Join(t.TempDir(), "y")
 			must.Do(errors.Join(first.Save(x+".npy"), second.Save(y+".npy")))
-			test.spoil(t, x, y)
+			if test.change != nil {
+				edit(t, x+test.file, test.change)
+			} else {
+				must.Do(os.Rename(y+test.file, x+test.file))
+			}
 			m, err := Load(x + ".npy")
 			if !errors.Is(err, ErrCorrupt) || m != nil {
 				t.Errorf("error %v: want ErrCorrupt and no images", err)
@@ -106,11 +103,6 @@ func TestLoadRefuses(t *testing.T) {
 	if _, err := Load(filepath.Join(t.TempDir(), "x.npy")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: error %v", err)
 	}
-}
-
-func move(t *testing.T, from, to string) {
-	t.Helper()
-	must.Do(os.Rename(from, to))
 }
 
 func edit(t *testing.T, path string, change func(string) string) {
@@ -128,7 +120,6 @@ func TestLoadBare(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "bare.npy")
 	array := func(name string, shape []int, values []float32) {
-		t.Helper()
 		must.Do(durable.WriteFile(filepath.Join(dir, name), 0o666,
 			func(w io.Writer) error { return format.WriteNPY(w, shape, values) }))
 	}
@@ -139,7 +130,6 @@ func TestLoadBare(t *testing.T) {
 		t.Error(diff)
 	}
 	labels := func(values ...int64) {
-		t.Helper()
 		must.Do(durable.WriteFile(filepath.Join(dir, "bare.labels.npy"), 0o666, func(w io.Writer) error {
 			return format.WriteNPY(w, []int{len(values)}, values)
 		}))

@@ -32,7 +32,7 @@ func TestScale(t *testing.T) {
 }
 
 func TestCropAndPad(t *testing.T) {
-	m := numbered(t, 1, 1, 4, 5, 1)
+	m := numbered(1, 1, 4, 5, 1)
 	crop := must.Get(m.CenterCrop(2, 3))
 	if diff := cmp.Diff([]float32{6, 7, 8, 11, 12, 13}, crop.pixels); diff != "" {
 		t.Error(diff)
@@ -42,7 +42,7 @@ func TestCropAndPad(t *testing.T) {
 	if diff := cmp.Diff([]float32{2, 3, 7, 8, 12, 13}, crop.pixels); diff != "" {
 		t.Error(diff)
 	}
-	m = numbered(t, 2, 1, 1, 2, 1)
+	m = numbered(2, 1, 1, 2, 1)
 	m.Lo = -5
 	pad := must.Get(m.Pad(1, 2))
 	want := []float32{
@@ -58,7 +58,7 @@ func TestCropAndPad(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		size, margin := rapid.IntRange(1, 6), rapid.IntRange(0, 4)
-		m := numbered(t, 2, 3, size.Draw(rt, "h"), size.Draw(rt, "w"), 1)
+		m := numbered(2, 3, size.Draw(rt, "h"), size.Draw(rt, "w"), 1)
 		padded, err := m.Pad(margin.Draw(rt, "dy"), margin.Draw(rt, "dx"))
 		if err != nil {
 			rt.Fatal(err)
@@ -91,7 +91,7 @@ func TestColours(t *testing.T) {
 	if err != nil || !slices.Equal(same.pixels, m.pixels) {
 		t.Errorf("RGB of RGB: %v, %v", same, err)
 	}
-	two := numbered(t, 1, 2, 1, 1, 1)
+	two := numbered(1, 2, 1, 1, 1)
 	_, err = two.Grey()
 	wantError(t, err, "2 channels")
 	_, err = two.RGB()
@@ -99,7 +99,7 @@ func TestColours(t *testing.T) {
 }
 
 func TestWithMirrored(t *testing.T) {
-	both := numbered(t, 2, 2, 2, 2, 2).WithMirrored()
+	both := numbered(2, 2, 2, 2, 2).WithMirrored()
 	want := [][]float32{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}, {1, 0, 3, 2, 5, 4, 7, 6},
 		{9, 8, 11, 10, 13, 12, 15, 14}}
 	if diff := cmp.Diff(slices.Concat(want...), both.pixels) + cmp.Diff([]int{0, 1, 0, 1}, both.Labels); diff != "" {

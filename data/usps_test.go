@@ -15,7 +15,7 @@ func TestUSPSFile(t *testing.T) {
 	f, content := tinyUSPS()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "usps", "zip.tiny.gz")
-	put(t, path, gzipped(t, content))
+	put(path, gzipped(content))
 	m := must.Get(f.load(t.Context(), From{Dir: dir}, "usps/tiny"))
 	if fmt.Sprint(m.Labels) != "[7 3]" || m.Row(0)[9] != 0.25 || m.Row(1)[255] != -1 || m.Lo != -1 || m.Hi != 1 {
 		t.Errorf("labels %v, values %v and %v in [%v, %v]", m.Labels, m.Row(0)[9], m.Row(1)[255], m.Lo, m.Hi)
@@ -24,7 +24,7 @@ func TestUSPSFile(t *testing.T) {
 		"truncated": content[:3000], "other value": append([]byte("8"), content[1:]...),
 		"trailing": append([]byte(nil), append(content, content...)...), "web page": []byte("<html>"),
 	} {
-		put(t, path, gzipped(t, bad))
+		put(path, gzipped(bad))
 		m, err := f.load(t.Context(), From{Dir: dir}, "usps/tiny")
 		if !errors.Is(err, ErrCorrupt) || m != nil {
 			t.Errorf("%s: error %v: want ErrCorrupt and no images", name, err)

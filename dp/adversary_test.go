@@ -9,6 +9,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // A game is two data sets of few records, and the integer functions of their batches that one
@@ -184,10 +185,7 @@ func TestNoFunctionOfBatchesBeatsTheClaim(t *testing.T) {
 			e := sample([]dp.Event{dp.DiscreteLaplace{Scale: scale}, dp.DiscreteGaussian{Sigma: sigma}}[i])
 			claims := map[float64]float64{}
 			for _, eps := range []float64{-.4, 0, .2, .7, 1.5} {
-				branches, err := dp.Branches(e, c.r)
-				if err != nil {
-					t.Fatal(err)
-				}
+				branches := must.Get(dp.Branches(e, c.r))
 				claims[eps] = pair.Delta(branches[0].Steps[0].Pair, eps)
 			}
 			most := map[float64]float64{}

@@ -30,10 +30,7 @@ func (c composedCase) pair(t *testing.T) pair.Pair {
 		}
 		return out
 	}
-	p, err := pair.NewMixture(pair.Gaussian, refs.Number(t, c.Scale), list(c.P.W, c.P.Mean), list(c.Q.W, c.Q.Mean))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(pair.NewMixture(pair.Gaussian, refs.Number(t, c.Scale), list(c.P.W, c.P.Mean), list(c.Q.W, c.Q.Mean)))
 	return p
 }
 
@@ -91,11 +88,8 @@ func checkComposed(t *testing.T, c composedCase) {
 func recompute(t *testing.T, c composedCase, p pair.Pair, delta float64) (eps, tol float64) {
 	t.Helper()
 	// where to look, within a fifth
-	near, err := Best{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: c.T}}, pair.EpsilonAt(delta))
-	if err != nil {
-		t.Fatal(err)
-	}
-	eps, apart, ok := independent(t, p, refs.Number(t, c.Scale), c.T, delta, near.Upper*.95)
+	near := must(Best{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: c.T}}, pair.EpsilonAt(delta)))
+	eps, apart, ok := independent(p, refs.Number(t, c.Scale), c.T, delta, near.Upper*.95)
 	if !ok || apart > 1e-7 {
 		t.Fatalf("%s at δ = %v: independent contours give ε = %v and are apart by %v (%v)", c.ID, delta, eps, apart, ok)
 	}

@@ -19,10 +19,7 @@ import (
 )
 
 func epsilon(t interface{ Fatal(...any) }, e Event, r Relation, delta float64) Guarantee {
-	g, err := Epsilon(context.Background(), e, r, delta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(Epsilon(context.Background(), e, r, delta))
 	return g
 }
 
@@ -74,10 +71,7 @@ func TestBadParameters(t *testing.T) {
 
 func TestNoPair(t *testing.T) {
 	g := Gaussian{1}
-	own, err := pair.Poisson(pair.Gaussian, 1, 1, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(pair.Poisson(pair.Gaussian, 1, 1, 0, 1))
 	for part, c := range map[string]struct {
 		e Event
 		r Relation
@@ -130,10 +124,7 @@ type sgd struct {
 
 func (c sgd) epsilon(t interface{ Fatal(...any) }, a Accountant, r Relation) Guarantee {
 	r.Group = c.group
-	g, err := EpsilonBy(context.Background(), a, SGD(c.noise, c.rate, c.steps), r, c.delta)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(EpsilonBy(context.Background(), a, SGD(c.noise, c.rate, c.steps), r, c.delta))
 	return g
 }
 

@@ -164,25 +164,13 @@ func TestPostProcessing(t *testing.T) {
 		n := rapid.IntRange(3, 8).Draw(t, "atoms")
 		p, q := distribution(t, n, "P"), distribution(t, n, "Q")
 		i := rapid.IntRange(0, n-2).Draw(t, "merged")
-		full, err := pair.NewDiscrete(p, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		merged, err := pair.NewDiscrete(mergeAt(p, i), mergeAt(q, i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		full := must(pair.NewDiscrete(p, q))
+		merged := must(pair.NewDiscrete(mergeAt(p, i), mergeAt(q, i)))
 		times := rapid.SampledFrom([]int{1, 3, 40}).Draw(t, "times")
 		eps := rapid.Float64Range(0, 3).Draw(t, "eps")
 		for _, a := range []Accountant{Best{Width: 1e-3}, rdp.Accountant{}} {
-			before, err := a.Bound(context.Background(), []pair.Step{{Pair: full, Times: times}}, pair.DeltaAt(eps))
-			if err != nil {
-				t.Fatal(err)
-			}
-			after, err := a.Bound(context.Background(), []pair.Step{{Pair: merged, Times: times}}, pair.DeltaAt(eps))
-			if err != nil {
-				t.Fatal(err)
-			}
+			before := must(a.Bound(context.Background(), []pair.Step{{Pair: full, Times: times}}, pair.DeltaAt(eps)))
+			after := must(a.Bound(context.Background(), []pair.Step{{Pair: merged, Times: times}}, pair.DeltaAt(eps)))
 			// Of what is merged a lower bound is known: it must not exceed what was possible before.
 			if after.Lower > before.Upper*(1+1e-9) {
 				t.Fatalf("%s: δ(%v) in %v of %v, in %v merged", a.Name(), eps, before, full, after)

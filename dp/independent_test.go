@@ -127,9 +127,8 @@ func saddle(p pair.Line, scale float64, times int, eps float64) float64 {
 
 // independent returns ε at delta by two contours, and how far they are apart relative to it; false
 // where they do not end.
-func independent(t *testing.T, p pair.Pair, scale float64, times int,
+func independent(p pair.Pair, scale float64, times int,
 	delta, guess float64) (eps, apart float64, ok bool) {
-	t.Helper()
 	line, is := p.(pair.Line)
 	if !is {
 		return 0, 0, false
@@ -146,16 +145,10 @@ func independent(t *testing.T, p pair.Pair, scale float64, times int,
 
 // The independent quadrature gives what is known: T Gaussian steps are one with a shift of √T/σ.
 func TestIndependentQuadrature(t *testing.T) {
-	p, err := pair.NewMixture(pair.Gaussian, 4, []pair.Component{{Mean: 1}}, []pair.Component{{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, err := Epsilon(t.Context(), Gaussian{4. / 10}, Relation{}, 1e-7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(pair.NewMixture(pair.Gaussian, 4, []pair.Component{{Mean: 1}}, []pair.Component{{}}))
+	known := must(Epsilon(t.Context(), Gaussian{4. / 10}, Relation{}, 1e-7))
 	want := known.Epsilon
-	eps, apart, ok := independent(t, p, 4, 100, 1e-7, want)
+	eps, apart, ok := independent(p, 4, 100, 1e-7, want)
 	if !ok || apart > 1e-10 || math.Abs(eps/want-1) > 1e-10 {
 		t.Errorf("ε = %v (apart by %.2g, %v), want %v", eps, apart, ok, want)
 	}

@@ -84,11 +84,11 @@ func TestEndsOfTheRange(t *testing.T) {
 	}
 }
 
-func must(g Guarantee, err error) Guarantee {
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
 	}
-	return g
+	return v
 }
 
 // δ at ε < 0: a Gaussian's by its closed form, that of one sampled step by its pair's own profile
@@ -96,10 +96,7 @@ func must(g Guarantee, err error) Guarantee {
 // accountant, on the safe side.
 func TestDeltaBelowZero(t *testing.T) {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
-	sampled, err := pair.Poisson(pair.Gaussian, .8, .2, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sampled := must(pair.Poisson(pair.Gaussian, .8, .2, 0, 1))
 	ways := []Accountant{Best{}, pld.Accountant{}, rdp.Accountant{},
 		best.FirstOf{closed.Accountant{}, pld.Accountant{}}}
 	for _, eps := range []float64{-1e-9, -.1, -.7, -2, -40} {

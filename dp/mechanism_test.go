@@ -14,15 +14,12 @@ import (
 	"coupling/dp/pair"
 	"coupling/dp/pld"
 	"coupling/dp/rdp"
+	"coupling/lab/must"
 )
 
 // pairs returns the pairs of a single step for all splits of a relation.
-func pairs(t *testing.T, e dp.Event, r dp.Relation) []pair.Pair {
-	t.Helper()
-	branches, err := dp.Branches(e, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+func pairs(e dp.Event, r dp.Relation) []pair.Pair {
+	branches := must.Get(dp.Branches(e, r))
 	var out []pair.Pair
 	for _, b := range branches {
 		out = append(out, b.Steps[0].Pair)
@@ -44,7 +41,7 @@ var relations = []dp.Relation{{}, {Group: 4}, {Kind: dp.Substitution}, {Kind: dp
 // dominates compares δ(ε) of two events at every split, for ε of both signs.
 func dominates(t *testing.T, above, below dp.Event, r dp.Relation, tol float64) {
 	t.Helper()
-	a, b := pairs(t, above, r), pairs(t, below, r)
+	a, b := pairs(above, r), pairs(below, r)
 	for i := range a {
 		for _, eps := range []float64{-2, -.5, -.01, 0, .003, .1, .4, 1, 2, 3.7} {
 			if x, y := pair.Delta(a[i], eps), pair.Delta(b[i], eps); x < y*(1-tol)-1e-16 {
@@ -57,7 +54,7 @@ func dominates(t *testing.T, above, below dp.Event, r dp.Relation, tol float64) 
 // What is known of a mechanism by (ε, δ) alone dominates those that have it.
 func TestBlackBoxesDominate(t *testing.T) {
 	const eps, sigma = .4, 6.
-	delta := pair.Delta(pairs(t, dp.Gaussian{NoiseMultiplier: sigma}, dp.Relation{})[0], eps)
+	delta := pair.Delta(pairs(dp.Gaussian{NoiseMultiplier: sigma}, dp.Relation{})[0], eps)
 	truth := math.Exp(eps) / (1 + math.Exp(eps))
 	for _, r := range relations {
 		own, others := sampled(dp.Pure{Epsilon: eps}),
@@ -107,10 +104,7 @@ func TestConcentrated(t *testing.T) {
 		{dp.Poisson{Rate: .01, Event: dp.ZCDP{Rho: 1 / (2 * sigma * sigma)}},
 			dp.Poisson{Rate: .01, Event: dp.Gaussian{NoiseMultiplier: sigma}}, dp.Relation{}, 2},
 	} {
-		a, err := dp.Epsilon(t.Context(), dp.Repeat{Times: 40, Event: c.own}, c.r, 1e-6)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(dp.Epsilon(t.Context(), dp.Repeat{Times: 40, Event: c.own}, c.r, 1e-6))
 		b, err := dp.EpsilonBy(t.Context(), rdp.Accountant{}, dp.Repeat{Times: 40, Event: c.gaussian}, c.r, 1e-6)
 		if err != nil || a.Epsilon < b.Epsilon*(1-1e-9) || a.Epsilon > b.Epsilon*(1+c.room) ||
 			a.Kind != dp.UpperBound || a.Accountant != "rdp" {
@@ -128,9 +122,9 @@ func TestFromPairSampled(t *testing.T) {
 	r := dp.Relation{}
 	for _, m := range []dp.Event{dp.Gaussian{NoiseMultiplier: 1.3}, dp.NormNoise{Zeta: 2, Dim: 5},
 		dp.DiscreteLaplace{Scale: 2}, dp.DiscreteGaussian{Sigma: 1, Values: 2}} {
-		own := dp.FromPair{Removal: pairs(t, m, dp.Relation{Kind: dp.Removal})[0]}
+		own := dp.FromPair{Removal: pairs(m, dp.Relation{Kind: dp.Removal})[0]}
 		for _, rate := range []float64{.3, 1e-4} {
-			a, b := pairs(t, dp.Poisson{Rate: rate, Event: own}, r), pairs(t, dp.Poisson{Rate: rate, Event: m}, r)
+			a, b := pairs(dp.Poisson{Rate: rate, Event: own}, r), pairs(dp.Poisson{Rate: rate, Event: m}, r)
 			for i := range a {
 				for _, eps := range []float64{-1, -.05, 0, .01, .2, 1.1, 4} {
 					x, y := a[i].LogDelta(eps), b[i].LogDelta(eps)
@@ -212,7 +206,7 @@ func TestDiscreteLaplaceByEnumeration(t *testing.T) {
 		if trial == 0 {
 			in, out = [][2]int{{-1, 0}, {-1, 0}}, [][2]int{{1, 0}, {1, 0}}
 		}
-		claim := pairs(t, dp.Poisson{Rate: rate, Event: dp.DiscreteLaplace{Scale: scale}},
+		claim := pairs(dp.Poisson{Rate: rate, Event: dp.DiscreteLaplace{Scale: scale}},
 			dp.Relation{Kind: dp.Substitution, Group: 2})[0]
 		for _, eps := range []float64{0, .3, 1} {
 			delta := 0.0
@@ -241,8 +235,8 @@ func TestDiscreteLaplaceByEnumeration(t *testing.T) {
 // the review of this package measured as true for one value is what it reports.
 func TestDiscreteGaussian(t *testing.T) {
 	const sigma = 1.2
-	one := pairs(t, dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 2}, dp.Relation{Kind: dp.Removal})[0]
-	three := pairs(t, dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 2, Values: 3}, dp.Relation{Kind: dp.Removal})[0]
+	one := pairs(dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 2}, dp.Relation{Kind: dp.Removal})[0]
+	three := pairs(dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 2, Values: 3}, dp.Relation{Kind: dp.Removal})[0]
 	atoms := one.Support().Atoms
 	for _, eps := range []float64{0, 1, 4} {
 		want := 0.0
@@ -275,10 +269,7 @@ func TestDiscreteGaussian(t *testing.T) {
 	// Fine noise approaches the continuous one, sampled, in groups and substituted.
 	for i, e := range sampled(dp.DiscreteGaussian{Sigma: 40, Sensitivity: 20}) {
 		for _, r := range relations {
-			a, err := dp.Epsilon(t.Context(), e, r, 1e-6)
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := must.Get(dp.Epsilon(t.Context(), e, r, 1e-6))
 			b, err := dp.Epsilon(t.Context(), sampled(dp.Gaussian{NoiseMultiplier: 2})[i], r, 1e-6)
 			if err != nil || math.Abs(a.Epsilon/b.Epsilon-1) > 2e-3 {
 				t.Errorf("%v under %v: %v; continuous %v, %v", e, r, a, b, err)
@@ -290,10 +281,7 @@ func TestDiscreteGaussian(t *testing.T) {
 // A group of a thousand is worst where all are removed; what is said is what the removal alone has.
 func TestLargeGroup(t *testing.T) {
 	e := dp.SGD(5, .001, 1000)
-	g, err := dp.Epsilon(t.Context(), e, dp.Relation{Group: 1000}, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must.Get(dp.Epsilon(t.Context(), e, dp.Relation{Group: 1000}, 1e-6))
 	removal, err := dp.Epsilon(t.Context(), e, dp.Relation{Kind: dp.Removal, Group: 1000}, 1e-6)
 	if err != nil || g.Kind != dp.Exact || g.Removed != 1000 || g.Epsilon < removal.Epsilon ||
 		g.Epsilon > removal.Epsilon*(1+1e-9) {
@@ -471,10 +459,7 @@ func TestFromElsewhere(t *testing.T) {
 			RelTol: 1e-6})
 	})
 	e := dp.Compose{dp.Repeat{Times: 20, Event: dp.Poisson{Rate: .1, Event: rounded{.2}}}, dp.Laplace{Scale: 30}}
-	all, err := dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-6)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all := must.Get(dp.Epsilon(t.Context(), e, dp.Relation{}, 1e-6))
 	own, err := dp.EpsilonBy(t.Context(), best.FirstOf{careful{}}, e, dp.Relation{}, 1e-6)
 	if err != nil || own.Accountant != "careful" || own.Epsilon < all.Lower || all.Epsilon > own.Epsilon {
 		t.Errorf("best %v, own %v, %v", all, own, err)

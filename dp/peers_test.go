@@ -12,6 +12,7 @@ import (
 
 	"coupling/dp"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // peersCase is a mechanism of dp_accounting with δ at some ε.
@@ -112,10 +113,7 @@ func TestPeersDistributions(t *testing.T) {
 	both, thrice := product(upper, upper2), product(product(upper, upper), upper)
 	bothLow, thriceLow := product(lower, lower2), product(product(lower, lower), lower)
 	event := func(p, q []float64) dp.Event {
-		d, err := pair.NewDiscrete(p, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(pair.NewDiscrete(p, q))
 		return dp.FromPair{Removal: d}
 	}
 	one, two := event(upper, lower), event(upper2, lower2)
@@ -149,10 +147,7 @@ func TestPeersSelection(t *testing.T) {
 		{.01, .01, 5}} {
 		e := dp.RepeatAndSelect{Shape: c.shape, Gamma: c.gamma,
 			Event: dp.Gaussian{NoiseMultiplier: math.Sqrt(.5 / c.rho)}}
-		branches, err := dp.Branches(e, dp.Relation{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		branches := must.Get(dp.Branches(e, dp.Relation{}))
 		for _, order := range []float64{3, 10, 100} {
 			k, _ := branches[0].Steps[0].Pair.LogMoment(order)
 			want := c.rho*(order-1) + math.Log(e.Mean())/(order-1) + 2*(1+c.shape)*math.Sqrt(-c.rho*math.Log(c.gamma)) -
@@ -208,10 +203,7 @@ func TestPeersAccountants(t *testing.T) {
 		if c.power == 0 {
 			continue
 		}
-		curve, err := g.TradeOff(t.Context(), 201)
-		if err != nil {
-			t.Fatal(err)
-		}
+		curve := must.Get(g.TradeOff(t.Context(), 201))
 		mu, err := curve.GDP(.005)
 		if power := 1 - curve.At(.1); math.Abs(power-c.power) > 1e-3 || mu < c.mu-1e-3 || mu > c.mu+2e-3 || err != nil {
 			t.Errorf("%v: power %v, μ = %v, %v; dp_accounting has %v and %v", c.event, power, mu, err, c.power, c.mu)

@@ -15,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"coupling/lab/must"
 )
 
 // places are the declarations, in the files of folders that are not tests, of which naming reports true.
@@ -29,10 +31,7 @@ func places(t *testing.T, naming func(n ast.Node) bool, folders ...string) (out 
 			if strings.HasSuffix(path, "_test.go") {
 				continue
 			}
-			f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(parser.ParseFile(token.NewFileSet(), path, nil, 0))
 			for _, d := range f.Decls {
 				if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.IMPORT {
 					continue
@@ -99,10 +98,7 @@ type change struct{ file, from, before, insert, importing string }
 // overlay writes the argument of go build -overlay with the changes.
 func overlay(t *testing.T, changes ...change) string {
 	t.Helper()
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(".."))
 	folder, replace := t.TempDir(), map[string]string{}
 	for i, c := range changes {
 		target := filepath.Join(root, c.file)
@@ -119,9 +115,7 @@ func overlay(t *testing.T, changes ...change) string {
 			text = strings.Replace(text, "import (\n", "import (\n\t"+strconv.Quote(c.importing)+"\n", 1)
 		}
 		replace[target] = filepath.Join(folder, strconv.Itoa(i)+".go")
-		if err := os.WriteFile(replace[target], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(os.WriteFile(replace[target], []byte(text), 0o600))
 	}
 	path := filepath.Join(folder, "overlay.json")
 	content, err := json.Marshal(map[string]any{"Replace": replace})
@@ -160,10 +154,7 @@ func TestAddInPlaces(t *testing.T) {
 			importing: "coupling/dp/hoeffding",
 		},
 	}
-	f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("testdata", "places", "vote.txt"), nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(parser.ParseFile(token.NewFileSet(), filepath.Join("testdata", "places", "vote.txt"), nil, 0))
 	if n := len(f.Decls) - 1 + len(mechanism) - 1; n > 4 || len(accountant) > 3 { // less the import, and the file
 		t.Errorf("a mechanism in %d places, an accountant in %d", n, len(accountant))
 	}
@@ -207,10 +198,7 @@ func TestNoiseOfAnotherModule(t *testing.T) {
 	if testing.Short() { // it builds another module
 		return
 	}
-	root, err := filepath.Abs("..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(filepath.Abs(".."))
 	dir := t.TempDir()
 	for from, name := range map[string]string{"go.mod": "go.mod", "go.sum": "go.sum",
 		"dp/testdata/elsewhere/noise_test.go": "noise_test.go"} {
@@ -219,9 +207,7 @@ func TestNoiseOfAnotherModule(t *testing.T) {
 			text := strings.Replace(string(content), "module coupling", "module elsewhere", 1)
 			content = []byte(text + "\nrequire coupling v0.0.0\nreplace coupling => " + strconv.Quote(root) + "\n")
 		}
-		if err := errors.Join(err, os.WriteFile(filepath.Join(dir, name), content, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(err, os.WriteFile(filepath.Join(dir, name), content, 0o600)))
 	}
 	cmd := exec.CommandContext(t.Context(), "go", "test", "-vet=off", "-v", ".")
 	cmd.Dir = dir

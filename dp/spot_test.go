@@ -125,10 +125,7 @@ func TestBruteForce(t *testing.T) {
 		p, q := density(noise, scale, wp, wq, h)
 		eps := 0.1 + 0.8*rng.Float64()
 		t.Run(fmt.Sprintf("%s-%s-T%d-K%d", noise, sampling, times, group), func(t *testing.T) {
-			got, err := Delta(t.Context(), Repeat{times, m}, r, eps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(Delta(t.Context(), Repeat{times, m}, r, eps))
 			want := brute(p, q, times, eps)
 			// The kink of max costs the square of the grid's step.
 			if tol := 5e-3*want + 1e-9; math.Abs(got.Delta-want) > tol {

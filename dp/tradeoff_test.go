@@ -30,10 +30,7 @@ func TestTradeOffKnown(t *testing.T) {
 		}},
 		{RandomizedResponse{.75}, func(a float64) float64 { return max(1-3*a, (1-a)/3) }},
 	} {
-		curve, err := must(Epsilon(t.Context(), c.event, Relation{}, .01)).TradeOff(t.Context(), 201)
-		if err != nil {
-			t.Fatal(err)
-		}
+		curve := must(must(Epsilon(t.Context(), c.event, Relation{}, .01)).TradeOff(t.Context(), 201))
 		for a := 1. / 128; a < 1; a += 1. / 128 {
 			if got, want := curve.At(a), c.want(a); got > want+1e-14 || got < want-2e-3 {
 				t.Errorf("%v: type II error %v at %v, want %v", c.event, got, a, want)
@@ -50,10 +47,7 @@ func TestGDP(t *testing.T) {
 		event     Event
 		low, high float64
 	}{{Repeat{4, Gaussian{2}}, 1, 1.002}, {SGD(1, .05, 100), .6, .9}, {Laplace{1}, .8, 1.2}} {
-		curve, err := must(Epsilon(t.Context(), c.event, Relation{}, 1e-4)).TradeOff(t.Context(), 101)
-		if err != nil {
-			t.Fatal(err)
-		}
+		curve := must(must(Epsilon(t.Context(), c.event, Relation{}, 1e-4)).TradeOff(t.Context(), 101))
 		mu, err := curve.GDP(.02)
 		if err != nil || mu < c.low || mu > c.high {
 			t.Errorf("%v: μ = %v, %v; want in [%v, %v]", c.event, mu, err, c.low, c.high)

@@ -95,11 +95,7 @@ func TestExchange(t *testing.T) {
 }
 
 func delta(t *testing.T, e Event, r Relation, eps float64) Guarantee {
-	t.Helper()
-	g, err := Delta(t.Context(), e, r, eps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := must(Delta(t.Context(), e, r, eps))
 	return g
 }
 

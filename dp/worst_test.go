@@ -15,17 +15,10 @@ import (
 
 // exhaustive is the largest answer of Best over all branches, none passed over.
 func exhaustive(t *testing.T, e Event, r Relation, q pair.Question) pair.Interval {
-	t.Helper()
-	branches, err := Branches(e, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	branches := must(Branches(e, r))
 	var worst pair.Interval
 	for _, b := range branches {
-		v, err := Best{}.Bound(t.Context(), b.Steps, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must(Best{}.Bound(t.Context(), b.Steps, q))
 		worst.Upper, worst.Lower = max(worst.Upper, v.Upper), max(worst.Lower, v.Lower)
 	}
 	return worst
@@ -50,19 +43,13 @@ func TestPassedOverBranchesDoNotMatter(t *testing.T) {
 		}
 		r := Relation{Group: c.group}
 		want := exhaustive(t, c.event, r, pair.DeltaAt(c.eps))
-		g, err := Delta(t.Context(), c.event, r, c.eps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := must(Delta(t.Context(), c.event, r, c.eps))
 		checkSame(t, c.event, g.Lower, g.Delta, want)
 		if c.eps == 0 || g.Delta >= 1 {
 			continue
 		}
 		want = exhaustive(t, c.event, r, pair.EpsilonAt(g.Delta))
-		e, err := Epsilon(t.Context(), c.event, r, g.Delta)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must(Epsilon(t.Context(), c.event, r, g.Delta))
 		checkSame(t, c.event, e.Lower, e.Epsilon, want)
 	}
 }
@@ -87,10 +74,7 @@ func TestBelow(t *testing.T) {
 	}
 	for range tries {
 		sigma, rate := math.Exp(2*rng.Float64()-.5), math.Exp(5*rng.Float64()-6)
-		branches, err := Branches(SGD(sigma, rate, 1+rng.IntN(400)), Relation{Group: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		branches := must(Branches(SGD(sigma, rate, 1+rng.IntN(400)), Relation{Group: 3}))
 		b, eps := branches[rng.IntN(4)], 3*rng.Float64()
 		v, err := Best{Width: .01}.Bound(t.Context(), b.Steps, pair.DeltaAt(eps))
 		if err != nil || v.Lower < 1e-30 || v.Upper > .7 {
@@ -122,16 +106,10 @@ func TestBelow(t *testing.T) {
 // The accountant of one's choice is asked at every branch when it cannot compare.
 func TestEveryBranchOfOthers(t *testing.T) {
 	e, r := SGD(1, .02, 300), Relation{Group: 4}
-	branches, err := Branches(e, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	branches := must(Branches(e, r))
 	want := 0.0
 	for _, b := range branches {
-		v, err := rdp.Accountant{}.Bound(context.Background(), b.Steps, pair.EpsilonAt(1e-6))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must(rdp.Accountant{}.Bound(context.Background(), b.Steps, pair.EpsilonAt(1e-6)))
 		want = max(want, v.Upper)
 	}
 	if g, err := EpsilonBy(context.Background(), rdp.Accountant{}, e, r, 1e-6); err != nil || g.Epsilon != want {
@@ -143,20 +121,11 @@ func TestEveryBranchOfOthers(t *testing.T) {
 func TestDistributionsPassOver(t *testing.T) {
 	a := pld.Accountant{Width: .01}
 	e, r := Repeat{300, Poisson{.01, Laplace{1}}}, Relation{Group: 5}
-	branches, err := Branches(e, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	branches := must(Branches(e, r))
 	var eps, delta pair.Interval
 	for _, b := range branches {
-		v, err := a.Bound(context.Background(), b.Steps, pair.EpsilonAt(1e-6))
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := a.Bound(context.Background(), b.Steps, pair.DeltaAt(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must(a.Bound(context.Background(), b.Steps, pair.EpsilonAt(1e-6)))
+		d := must(a.Bound(context.Background(), b.Steps, pair.DeltaAt(1)))
 		eps = pair.Interval{Lower: max(eps.Lower, v.Lower), Upper: max(eps.Upper, v.Upper)}
 		delta = pair.Interval{Lower: max(delta.Lower, d.Lower), Upper: max(delta.Upper, d.Upper)}
 	}
@@ -176,15 +145,9 @@ func TestWidth(t *testing.T) {
 		if testing.Short() && i == 1 {
 			continue
 		}
-		sharp, err := Delta(t.Context(), e, Relation{Group: 2}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sharp := must(Delta(t.Context(), e, Relation{Group: 2}, 1))
 		for _, w := range []float64{.1, .01} {
-			g, err := DeltaBy(context.Background(), Best{Width: w}, e, Relation{Group: 2}, 1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			g := must(DeltaBy(context.Background(), Best{Width: w}, e, Relation{Group: 2}, 1))
 			if g.Delta < sharp.Lower || g.Lower > sharp.Delta || g.Delta-g.Lower > 2*w*g.Delta {
 				t.Errorf("%v, width %v: δ in [%v, %v], sharply [%v, %v]", e, w, g.Lower, g.Delta, sharp.Lower,
 					sharp.Delta)
@@ -258,10 +221,7 @@ func TestNothingToTell(t *testing.T) {
 		}
 	}
 	// Beside others they add nothing.
-	a, err := Epsilon(t.Context(), Gaussian{2}, Relation{}, 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must(Epsilon(t.Context(), Gaussian{2}, Relation{}, 1e-5))
 	b, err := Epsilon(t.Context(), Compose{Gaussian{2}, Repeat{5, RandomizedResponse{.5}}}, Relation{}, 1e-5)
 	if err != nil || math.Abs(b.Epsilon/a.Epsilon-1) > 1e-9 {
 		t.Errorf("%v, %v; alone %v", b, err, a)

@@ -55,7 +55,6 @@ func TestContributing(t *testing.T) {
 		}
 	}
 	build := func(command, as, of string) string {
-		t.Helper()
 		as = filepath.Join(dir, as)
 		run(".", "go", append(strings.Fields(command), "-overlay", overlay, "-o", as, of)...)
 		return as

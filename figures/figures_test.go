@@ -96,7 +96,7 @@ func TestGalleryIsInStep(t *testing.T) {
 		if i >= len(entries) || !strings.HasPrefix(entries[i], f.Name+"`") {
 			t.Fatalf("README.md does not show %s in its place: %s", f.Name, fix)
 		}
-		if _, known := stale[f.Name]; shows(t, entries[i], f) == known {
+		if _, known := stale[f.Name]; shows(entries[i], f) == known {
 			t.Errorf("entry of %s in README.md: stale: %v, listed as stale: %v; fix: %s", f.Name, !known, known, fix)
 		}
 	}
@@ -117,7 +117,7 @@ func TestGalleryIsInStep(t *testing.T) {
 }
 
 // shows reports whether an entry of README.md is of a figure as it is.
-func shows(t *testing.T, entry string, f lab.Figure) bool {
+func shows(entry string, f lab.Figure) bool {
 	digest := must.Get(sourceDigest(filepath.FromSlash(f.File)))
 	for _, p := range lab.Presets {
 		_, rest, found := strings.Cut(entry, fmt.Sprintf("\n%s: %s", p, gallery.Plain(f.Sizes[p])))

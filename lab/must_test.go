@@ -63,7 +63,7 @@ func TestMustStaysOnItsGoroutine(t *testing.T) {
 		g.Wait()
 		lab.Check(nil)
 	}`
-	if at := strayMust(t, "bad.go", bad); len(at) != 2 {
+	if at := strayMust("bad.go", bad); len(at) != 2 {
 		t.Fatalf("found %v, want lines 4 and 5", at)
 	}
 	files := 0
@@ -71,7 +71,7 @@ func TestMustStaysOnItsGoroutine(t *testing.T) {
 		lab.Check(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".go") {
 				files++
-				for _, at := range strayMust(t, path, nil) {
+				for _, at := range strayMust(path, nil) {
 					t.Errorf("%v: lab.Must or lab.Check in a goroutine that does not defer lab.End", at)
 				}
 			}
@@ -85,7 +85,7 @@ func TestMustStaysOnItsGoroutine(t *testing.T) {
 
 // strayMust lists the calls of Must and Check in function literals that a go statement, a method Go
 // or AfterFunc starts, and that do not defer End.
-func strayMust(t *testing.T, path string, source any) (at []token.Position) {
+func strayMust(path string, source any) (at []token.Position) {
 	set := token.NewFileSet()
 	file := must.Get(parser.ParseFile(set, path, source, parser.SkipObjectResolution))
 	ast.Inspect(file, func(n ast.Node) bool {

@@ -250,8 +250,7 @@ func BenchmarkUnbalanced(b *testing.B) {
 	const n = 1000
 	rng := seeded(7, n)
 	square := func(side, from float64) *mat.Dense {
-		m := filled(n, 2, func(_, _ int) float64 { return from + side*rng.Float64() })
-		return m
+		return filled(n, 2, func(_, _ int) float64 { return from + side*rng.Float64() })
 	}
 	mass := func(total float64) []float64 {
 		w := make([]float64, n)

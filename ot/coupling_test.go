@@ -121,10 +121,10 @@ func TestValueBound(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 0, .2, .1, .9, .7, .5, 1})
 	c := ot.Cost(ot.Points(x, x, ot.SqEuclidean))
 	for _, eps := range []float64{.3, .03, .01, .003} {
-		exact := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, uniform(ot.Dense(c)))
+		exact := solved(ot.Newton{Eps: eps, Tol: 1e-14}, uniform(ot.Dense(c)))
 		for _, tol := range []float64{1e-3, 1e-6, 1e-9} {
 			for _, s := range solvers(eps, tol) {
-				p := solved(t, s, uniform(ot.Dense(c)))
+				p := solved(s, uniform(ot.Dense(c)))
 				// The reference's own L1 error, 1e-14, and rounding of values of the order of 1.
 				gap, bound := exact.RegKL()-p.RegKL(), p.MarginalL1*(floats.Max(c.RawMatrix().Data)+eps*math.Sqrt(tol))
 				if !(gap <= bound+2e-14 && gap >= -2e-14) {
@@ -139,7 +139,7 @@ func TestValueBound(t *testing.T) {
 // detector fails without the locks.
 func TestPlanIsShared(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 0, .2, .1, .9, .7, .5, 1})
-	p := solved(t, ot.LBFGS{Eps: .01}, uniform(ot.Points(x, x, ot.SqEuclidean)))
+	p := solved(ot.LBFGS{Eps: .01}, uniform(ot.Points(x, x, ot.SqEuclidean)))
 	want, values := p.Coupling().String(), make(chan ot.Values)
 	for range 4 {
 		go func() {

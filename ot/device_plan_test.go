@@ -69,14 +69,13 @@ func planOn(t *testing.T, d *device.Device, dim int, kind cost.PointCost) {
 }
 
 // solved returns the plan of a solve without an error, mustSolve one that converged.
-func solved(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
-	t.Helper()
+func solved(s ot.Solver, p ot.Problem) *ot.Plan {
 	return must.Get(s.Solve(ctx, p))
 }
 
 func mustSolve(t *testing.T, s ot.Solver, p ot.Problem) *ot.Plan {
 	t.Helper()
-	plan := solved(t, s, p)
+	plan := solved(s, p)
 	if plan.Status != ot.Converged {
 		t.Fatal(plan)
 	}

@@ -127,7 +127,7 @@ func TestHonestOnDevice(t *testing.T) {
 		for _, eps := range []float64{1, 0.05, 0.002} {
 			want := mustSolve(t, ot.Newton{Eps: eps, Tol: 1e-11}, weighted(free, a, b))
 			for _, tol := range []float64{1e-3, 1e-6, 1e-9, 1e-13, 1e-18} {
-				got := solved(t, ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}},
+				got := solved(ot.LBFGS{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 500}},
 					weighted(g, a, b))
 				what := fmt.Sprintf("%s, ε = %g, Tol = %g", name, eps, tol)
 				// A float64 pass errs by |c|/ε units in the last place, here up to 2e4.

@@ -20,8 +20,7 @@ type semiDebiased struct {
 	X, Fresh      *mat.Dense
 }
 
-func evalSemiDebiased(t *testing.T, of *ot.Objective, x, fresh, y *mat.Dense, c cost.PointCost) semiDebiased {
-	t.Helper()
+func evalSemiDebiased(of *ot.Objective, x, fresh, y *mat.Dense, c cost.PointCost) semiDebiased {
 	n, d := x.Dims()
 	z, k := mat.DenseCopyOf(x), 0
 	if fresh != nil {
@@ -66,7 +65,7 @@ func TestDivergenceGradients(t *testing.T) {
 			d.X, d.Y = mat.DenseCopyOf(d.X), mat.DenseCopyOf(d.Y) // the next Eval overwrites them
 			return d
 		}
-		semi := func() semiDebiased { return evalSemiDebiased(t, &of, x, fresh, y, ot.SqEuclidean) }
+		semi := func() semiDebiased { return evalSemiDebiased(&of, x, fresh, y, ot.SqEuclidean) }
 		d, s := div(), semi()
 		if loss == ot.RegKL && d.Value < 0 || d.Status == ot.IterationLimit {
 			t.Errorf("%v: divergence %v, %v", loss, d.Value, d.Status)
@@ -132,8 +131,8 @@ func TestSymmetric(t *testing.T) {
 	a := simplex(rng, 60)
 	for _, c := range []cost.PointCost{ot.SqEuclidean, ot.L1, ot.Euclidean, cost.Power(3)} {
 		for _, eps := range []float64{1, 0.1, 0.01} {
-			self := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, weighted(ot.Points(x, x, c), a, a))
-			want := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-12},
+			self := solved(ot.LBFGS{Eps: eps, Tol: 1e-12}, weighted(ot.Points(x, x, c), a, a))
+			want := solved(ot.LBFGS{Eps: eps, Tol: 1e-12},
 				weighted(ot.Points(x, mat.DenseCopyOf(x), c), a, a))
 			if self.Status != ot.Converged || !mat.EqualApprox(self.Matrix(), want.Matrix(), 1e-12) {
 				t.Errorf("%v at ε = %g: %v, or not the same plan", c, eps, self.Status)

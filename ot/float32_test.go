@@ -39,7 +39,7 @@ func TestFloat32IsHonest(t *testing.T) {
 				"sinkhorn": ot.Sinkhorn{Eps: eps, Tol: tol, Control: ot.Control{MaxIter: 300}},
 				"newton":   ot.Newton{Eps: eps, Tol: tol},
 			} {
-				got := solved(t, s, weighted(narrow, a, b))
+				got := solved(s, weighted(narrow, a, b))
 				honest(t, fmt.Sprintf("%s, ε = %g, Tol = %g", name, eps, tol), got, tol, 1e-12)
 				if name != "sinkhorn" && tol >= 1e-9 && got.Status != ot.Converged {
 					t.Errorf("%s, ε = %g, Tol = %g: %v", name, eps, tol, got.Status)

@@ -41,7 +41,7 @@ func TestForbiddenIsTheLimit(t *testing.T) {
 		const eps = 0.1
 		want := mustSolve(t, ot.LBFGS{Eps: eps, Tol: 1e-12}, uniform(ot.Dense(far)))
 		for _, s := range solversWith(eps, 1e-12, ot.Control{}) {
-			plan := solved(t, s, uniform(ot.Dense(c)))
+			plan := solved(s, uniform(ot.Dense(c)))
 			if plan.Status == ot.IterationLimit { // a first-order method's right
 				continue
 			}

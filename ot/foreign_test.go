@@ -80,7 +80,7 @@ func TestOwnCostIsCalledOnce(t *testing.T) {
 				v[k] = c * (t - c/2)
 			}
 		}, nil)
-		plan := solved(t, ot.LBFGS{Eps: 0.1}, uniform(points(x, y, huber)))
+		plan := solved(ot.LBFGS{Eps: 0.1}, uniform(points(x, y, huber)))
 		if got := calls.Load(); plan.Evaluations < 5 || got != n*m*d {
 			t.Errorf("%s: %d calls in %d evaluations, want %d", name, got, plan.Evaluations, n*m*d)
 		}
@@ -91,9 +91,9 @@ func TestOwnCostIsCalledOnce(t *testing.T) {
 func TestWrappedGeometry(t *testing.T) {
 	x, y := mat.NewDense(4, 1, []float64{0, 1, 2, 3}), mat.NewDense(3, 1, []float64{0, 2, 4})
 	g := ot.Points(x, y, ot.SqEuclidean)
-	want := solved(t, ot.LBFGS{Eps: 0.5}, uniform(g))
+	want := solved(ot.LBFGS{Eps: 0.5}, uniform(g))
 	// What embeds a geometry has its gradients.
-	got := solved(t, ot.LBFGS{Eps: 0.5}, uniform(struct{ *cost.Cloud }{g}))
+	got := solved(ot.LBFGS{Eps: 0.5}, uniform(struct{ *cost.Cloud }{g}))
 	if !mat.Equal(must.Get(got.GradX()), must.Get(want.GradX())) {
 		t.Error("the gradient of an embedded geometry is not that of the geometry")
 	}

@@ -69,7 +69,7 @@ func simplex(rng *rand.Rand, n int) []float64 {
 // solveTight solves to rounding, so that finite differences see only their own error.
 func solveTight(t *testing.T, p ot.Problem, eps float64) *ot.Plan {
 	t.Helper()
-	plan := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, p)
+	plan := solved(ot.Newton{Eps: eps, Tol: 1e-14}, p)
 	if plan.MarginalL1 > 1e-13 {
 		t.Fatalf("%v at L1 error %g", plan.Status, plan.MarginalL1)
 	}
@@ -438,7 +438,7 @@ func TestUnbalancedGradient(t *testing.T) {
 	for name, kind := range penalties {
 		for _, rho := range [][2]float64{{0.7, 1.3}, {0.5, math.Inf(1)}, {0.1, 0.1}} {
 			value := func() *ot.Plan {
-				return solved(t, ot.Unbalanced{
+				return solved(ot.Unbalanced{
 					Eps:     0.3,
 					RhoA:    rho[0],
 					RhoB:    rho[1],

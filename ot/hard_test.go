@@ -85,7 +85,7 @@ func TestHardProblems(t *testing.T) {
 		p, eps := problem()
 		for sv, s := range solvers(eps, 1e-12) {
 			t.Run(name+"/"+sv, func(t *testing.T) {
-				plan := solved(t, s, p)
+				plan := solved(s, p)
 				if got := ottest.L1Error(plan); plan.Status != ot.Converged || got > 1.1e-12 {
 					t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, got)
 				}
@@ -95,7 +95,7 @@ func TestHardProblems(t *testing.T) {
 			})
 		}
 		t.Run(name+"/sinkhorn", func(t *testing.T) {
-			plan := solved(t, ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}, p)
+			plan := solved(ot.Sinkhorn{Eps: eps, Tol: 1e-9, Control: ot.Control{MaxIter: 300}}, p)
 			got := ottest.L1Error(plan)
 			if math.Abs(got-plan.MarginalL1) > 1e-12+1e-6*got ||
 				(plan.Status == ot.Converged) != (plan.MarginalL1 <= 1e-9) {
@@ -131,7 +131,7 @@ func TestHugeCostsExactPlan(t *testing.T) {
 	a, b := simplex(rng, n), simplex(rng, m)
 	want := solveTight(t, weighted(ot.Dense(small), a, b), eps)
 	for name, s := range solvers(eps, 1e-13) {
-		p := solved(t, s, weighted(ot.Dense(huge), a, b))
+		p := solved(s, weighted(ot.Dense(huge), a, b))
 		if p.Status != ot.Converged {
 			t.Errorf("%s: %v at L1 error %g", name, p.Status, p.MarginalL1)
 		}
@@ -156,9 +156,9 @@ func TestOffset(t *testing.T) {
 	rng := seeded(31, 1)
 	c := cloud(rng, 60, 50, 1, 0)
 	s := ot.LBFGS{Eps: 0.05, Tol: 1e-12}
-	want := solved(t, s, uniform(ot.Dense(c)))
+	want := solved(s, uniform(ot.Dense(c)))
 	for _, by := range []float64{1 << 14, -1 << 14, 1 << 24, -1 << 24} {
-		p := solved(t, s, uniform(ot.Dense(lifted(c, by))))
+		p := solved(s, uniform(ot.Dense(lifted(c, by))))
 		// Costs themselves are rounded to 2⁻⁵³ of the offset.
 		tol := 1e-12 + math.Abs(by)*0x1p-52/0.05
 		if p.Status != ot.Converged || p.Evaluations > want.Evaluations+2 ||
@@ -170,7 +170,7 @@ func TestOffset(t *testing.T) {
 		}
 	}
 	shifted := lifted(c, 100)
-	u := solved(t, ot.Unbalanced{Eps: 20, RhoA: 30, RhoB: 40}, uniform(ot.Dense(shifted)))
+	u := solved(ot.Unbalanced{Eps: 20, RhoA: 30, RhoB: 40}, uniform(ot.Dense(shifted)))
 	T := u.Matrix()
 	for i, f := range u.F {
 		for j, g := range u.G {

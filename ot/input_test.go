@@ -3,6 +3,7 @@ package ot_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -29,56 +30,56 @@ func TestBadInput(t *testing.T) {
 		return uniform(ot.Dense(d))
 	}
 	bent := mat.NewDense(2, 2, []float64{0, 1, nan, 3})
-	for _, tc := range []struct {
-		name  string
-		p     ot.Problem
-		eps   float64
-		kind  error
-		names string
-	}{
-		{"no geometry", ot.Problem{}, 1, ot.ErrShape, "Geometry"},
-		{"nil matrix", uniform(ot.Dense(nil)), 1, ot.ErrShape, "cost"},
-		{"empty matrix", uniform(ot.Dense(&mat.Dense{})), 1, ot.ErrShape, "Geometry is 0×0"},
-		{"eps 0", uniform(g), 0, ot.ErrParameter, "Eps = 0"},
-		{"eps negative", uniform(g), -1, ot.ErrParameter, "Eps = -1"},
-		{"eps NaN", uniform(g), nan, ot.ErrParameter, "Eps = NaN"},
-		{"eps Inf", uniform(g), inf, ot.ErrParameter, "Eps = +Inf"},
-		{"eps hopeless", uniform(g), 1e-30, ot.ErrParameter, "Eps = 1e-30"},
-		{"cost NaN", withCost(nan), 1, ot.ErrCost, "cost[1,2] = NaN"},
-		{"cost −Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
-		{"cost -Inf", withCost(-inf), 1, ot.ErrCost, "cost[1,2] = -Inf"},
-		{"A short", ot.Problem{Geometry: g, A: []float64{1}}, 1, ot.ErrShape, "Problem.A"},
-		{"B long", ot.Problem{Geometry: g, B: []float64{1, 1, 1, 1}}, 1, ot.ErrShape, "Problem.B"},
-		{"A NaN", ot.Problem{Geometry: g, A: []float64{1, nan}}, 1, ot.ErrWeights, "Problem.A[1] = NaN"},
-		{"A Inf", ot.Problem{Geometry: g, A: []float64{inf, 1}}, 1, ot.ErrWeights, "Problem.A[0] = +Inf"},
-		{"B negative", ot.Problem{Geometry: g, B: []float64{1, -1, 1}}, 1, ot.ErrWeights, "Problem.B[1] = -1"},
-		{"B zero", ot.Problem{Geometry: g, B: []float64{0, 0, 0}}, 1, ot.ErrWeights, "Problem.B sums to 0"},
-		{"unequal", weighted(g, []float64{.5, .5}, []float64{.5, .5, .5}), 1, ot.ErrWeights,
-			"Problem.B sums to 1.5"},
-		{"points differ", uniform(ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)), 1, ot.ErrShape,
-			"y has 1"},
-		{"points nil", uniform(ot.Points(nil, y, ot.L1)), 1, ot.ErrShape, "x is empty"},
-		{"points NaN", uniform(ot.Points(bent, y, ot.L1)), 1, ot.ErrCost, "x[1,0] = NaN"},
-		{"cost nil", uniform(ot.Points(x, y, nil)), 1, ot.ErrParameter, "cost is nil"},
-		{"cost unknown", uniform(ot.Points(x, y, cost.Metric(77))), 1, ot.ErrParameter, "Metric(77)"},
-		{"power 0", uniform(ot.Points(x, y, cost.Power(0))), 1, ot.ErrParameter, "Power(0)"},
-		{"mix NaN", uniform(ot.Points(x, y, cost.SqEuclideanL1(nan))), 1, ot.ErrParameter,
-			"SqEuclideanL1"},
-		{"func nil", uniform(ot.Points(x, y, cost.CostFunc{})), 1, ot.ErrParameter, "nil Value"},
-		{"overflow",
-			uniform(ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil),
-				ot.SqEuclidean)), 1, ot.ErrCost, "cost[0,0] = +Inf"},
-	} {
-		for name, s := range allSolvers(tc.eps) {
-			t.Run(tc.name+"/"+name, func(t *testing.T) {
-				plan, err := s.Solve(ctx, tc.p)
-				if !errors.Is(err, tc.kind) || plan != nil {
-					t.Fatalf("plan %v, err = %v, want a %v", plan != nil, err, tc.kind)
+	check := func(p ot.Problem, eps float64, kind error, names string) {
+		for name, s := range allSolvers(eps) {
+			t.Run(names+"/"+name, func(t *testing.T) {
+				plan, err := s.Solve(ctx, p)
+				if !errors.Is(err, kind) || plan != nil {
+					t.Fatalf("plan %v, err = %v, want a %v", plan != nil, err, kind)
 				}
-				if !strings.HasPrefix(err.Error(), "ot: ") || !strings.Contains(err.Error(), tc.names) {
-					t.Errorf("err = %q does not name %q", err, tc.names)
+				if !strings.HasPrefix(err.Error(), "ot: ") || !strings.Contains(err.Error(), names) {
+					t.Errorf("err = %q does not name %q", err, names)
 				}
 			})
+		}
+	}
+	for _, eps := range []float64{0, -1, nan, inf, 1e-30} {
+		check(uniform(g), eps, ot.ErrParameter, fmt.Sprintf("Eps = %v", eps))
+	}
+	for kind, problems := range map[error]map[string]ot.Problem{
+		ot.ErrShape: {
+			"Geometry":        {},
+			"cost":            uniform(ot.Dense(nil)),
+			"Geometry is 0×0": uniform(ot.Dense(&mat.Dense{})),
+			"Problem.A":       {Geometry: g, A: []float64{1}},
+			"Problem.B":       {Geometry: g, B: []float64{1, 1, 1, 1}},
+			"y has 1":         uniform(ot.Points(x, mat.NewDense(3, 1, nil), ot.L1)),
+			"x is empty":      uniform(ot.Points(nil, y, ot.L1)),
+		},
+		ot.ErrCost: {
+			"cost[1,2] = NaN":  withCost(nan),
+			"cost[1,2] = -Inf": withCost(-inf),
+			"x[1,0] = NaN":     uniform(ot.Points(bent, y, ot.L1)),
+			"cost[0,0] = +Inf": uniform(ot.Points(mat.NewDense(1, 1, []float64{1e200}), mat.NewDense(1, 1, nil),
+				ot.SqEuclidean)),
+		},
+		ot.ErrWeights: {
+			"Problem.A[1] = NaN":    {Geometry: g, A: []float64{1, nan}},
+			"Problem.A[0] = +Inf":   {Geometry: g, A: []float64{inf, 1}},
+			"Problem.B[1] = -1":     {Geometry: g, B: []float64{1, -1, 1}},
+			"Problem.B sums to 0":   {Geometry: g, B: []float64{0, 0, 0}},
+			"Problem.B sums to 1.5": weighted(g, []float64{.5, .5}, []float64{.5, .5, .5}),
+		},
+		ot.ErrParameter: {
+			"cost is nil":   uniform(ot.Points(x, y, nil)),
+			"Metric(77)":    uniform(ot.Points(x, y, cost.Metric(77))),
+			"Power(0)":      uniform(ot.Points(x, y, cost.Power(0))),
+			"SqEuclideanL1": uniform(ot.Points(x, y, cost.SqEuclideanL1(nan))),
+			"nil Value":     uniform(ot.Points(x, y, cost.CostFunc{})),
+		},
+	} {
+		for names, p := range problems {
+			check(p, 1, kind, names)
 		}
 	}
 }
@@ -98,25 +99,22 @@ func allSolvers(eps float64) map[string]ot.Solver { return solversWith(eps, 0, o
 func TestBadParameters(t *testing.T) {
 	p := uniform(ot.Dense(mat.NewDense(2, 2, []float64{0, 1, 1, 0})))
 	nan := math.NaN()
-	for _, tc := range []struct {
-		s     ot.Solver
-		names string
-	}{
-		{ot.Sinkhorn{Eps: 1, Tol: -1}, "Tol = -1"},
-		{ot.Sinkhorn{Eps: 1, Tol: nan}, "Tol = NaN"},
-		{ot.Sinkhorn{Eps: 1, Control: ot.Control{MaxIter: -3}}, "MaxIter = -3"},
-		{ot.Sinkhorn{Eps: 1, Control: ot.Control{Anneal: 2}}, "Anneal = 2"},
-		{ot.Sinkhorn{Eps: 1, Relax: 2}, "Relax = 2"},
-		{ot.Sinkhorn{Eps: 1, Relax: 0.5}, "Relax = 0.5"},
-		{ot.Scaling{Eps: 1, Relax: -1}, "Relax = -1"},
-		{ot.LBFGS{Eps: 1, Memory: -1}, "Memory = -1"},
-		{ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{nan, 0}}}, "Start[0] = NaN"},
-		{ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1}, "RhoA = 0"},
-		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan}, "RhoB = NaN"},
-		{ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1, Penalty: 3}, "penalty.Kind(3)"},
+	for names, s := range map[string]ot.Solver{
+		"Tol = -1":        ot.Sinkhorn{Eps: 1, Tol: -1},
+		"Tol = NaN":       ot.Sinkhorn{Eps: 1, Tol: nan},
+		"MaxIter = -3":    ot.Sinkhorn{Eps: 1, Control: ot.Control{MaxIter: -3}},
+		"Anneal = 2":      ot.Sinkhorn{Eps: 1, Control: ot.Control{Anneal: 2}},
+		"Relax = 2":       ot.Sinkhorn{Eps: 1, Relax: 2},
+		"Relax = 0.5":     ot.Sinkhorn{Eps: 1, Relax: 0.5},
+		"Relax = -1":      ot.Scaling{Eps: 1, Relax: -1},
+		"Memory = -1":     ot.LBFGS{Eps: 1, Memory: -1},
+		"Start[0] = NaN":  ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{nan, 0}}},
+		"RhoA = 0":        ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1},
+		"RhoB = NaN":      ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan},
+		"penalty.Kind(3)": ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1, Penalty: 3},
 	} {
-		if _, err := tc.s.Solve(ctx, p); !errors.Is(err, ot.ErrParameter) || !strings.Contains(err.Error(), tc.names) {
-			t.Errorf("%+v: err = %v, want a parameter error naming %q", tc.s, err, tc.names)
+		if _, err := s.Solve(ctx, p); !errors.Is(err, ot.ErrParameter) || !strings.Contains(err.Error(), names) {
+			t.Errorf("%+v: err = %v, want a parameter error naming %q", s, err, names)
 		}
 	}
 	if _, err := (ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{0}}}).
@@ -137,7 +135,7 @@ func TestStatusIsHonest(t *testing.T) {
 	few := solversWith(0.05, 0, ot.Control{MaxIter: 3})
 	few["unbalanced"] = ot.Unbalanced{Eps: 0.01, RhoA: 1, RhoB: 1, Control: ot.Control{MaxIter: 2}}
 	for name, s := range few {
-		plan := solved(t, s, p)
+		plan := solved(s, p)
 		if plan.Status != ot.IterationLimit || plan.MarginalL1 < 1e-6 {
 			t.Errorf("%s after 3 iterations: %v at L1 error %g, want the iteration limit", name, plan.Status,
 				plan.MarginalL1)
@@ -150,7 +148,7 @@ func TestStatusIsHonest(t *testing.T) {
 	}
 	// Below what float64 can do: stagnated, and the plan is as good as it gets.
 	for name, s := range solvers(0.05, 1e-18) {
-		plan := solved(t, s, p)
+		plan := solved(s, p)
 		if plan.Status == ot.Converged && plan.MarginalL1 > 1e-18 {
 			t.Errorf("%s: converged at L1 error %g to tolerance 1e-18", name, plan.MarginalL1)
 		}
@@ -174,7 +172,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 		return rng.Float64()
 	})
 	p := weighted(ot.Dense(c), simplex(rng, 12), simplex(rng, 12))
-	plan := solved(t, ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}, p)
+	plan := solved(ot.Sinkhorn{Eps: 1e-2, Relax: 1, Control: ot.Control{Anneal: 1, MaxIter: 30_000}}, p)
 	if plan.Status == ot.Stagnated {
 		t.Errorf("stagnated at L1 error %g after %d iterations", plan.MarginalL1, plan.Iterations)
 	}
@@ -240,9 +238,8 @@ func TestTrace(t *testing.T) {
 	rng := seeded(3, 9)
 	p := uniform(ot.Dense(cloud(rng, 30, 25, 1, 0)))
 	var steps []ot.Step
-	plan := solved(t,
-		ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: func(s ot.Step) error { steps = append(steps, s); return nil }}},
-		p)
+	trace := func(s ot.Step) error { steps = append(steps, s); return nil }
+	plan := solved(ot.LBFGS{Eps: 0.01, Control: ot.Control{Trace: trace}}, p)
 	last := steps[len(steps)-1]
 	if last.MarginalL1 != plan.MarginalL1 || last.Evaluation != plan.Evaluations || last.Eps != 0.01 ||
 		last.Iteration != plan.Iterations {
@@ -269,24 +266,24 @@ func TestWarmStart(t *testing.T) {
 	near.Y().Apply(func(j, k int, _ float64) float64 { return g.Y().At(j, k) + 1e-4*rng.NormFloat64() }, near.Y())
 	near = ot.Points(g.X(), near.Y(), ot.SqEuclidean)
 	for _, eps := range []float64{0.05, 0.5} {
-		cold := solved(t, ot.LBFGS{Eps: eps}, uniform(g))
+		cold := solved(ot.LBFGS{Eps: eps}, uniform(g))
 		for name, s := range map[string]ot.Solver{
 			"sinkhorn": ot.Sinkhorn{Eps: eps, Control: ot.Control{Start: cold.G}},
 			"lbfgs":    ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}},
 			"newton":   ot.Newton{Eps: eps, Control: ot.Control{Start: cold.G}},
 		} {
-			same := solved(t, s, uniform(g))
+			same := solved(s, uniform(g))
 			if same.Evaluations > 4 || same.Status != ot.Converged {
 				t.Errorf("%s from its own solution: %v after %d evaluations", name, same.Status, same.Evaluations)
 			}
 		}
-		fresh := solved(t, ot.LBFGS{Eps: eps}, uniform(near))
-		warm := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, uniform(near))
+		fresh := solved(ot.LBFGS{Eps: eps}, uniform(near))
+		warm := solved(ot.LBFGS{Eps: eps, Control: ot.Control{Start: cold.G}}, uniform(near))
 		wild := make([]float64, 30)
 		for j := range wild {
 			wild[j] = 10 * rng.NormFloat64()
 		}
-		lost := solved(t, ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, uniform(near))
+		lost := solved(ot.LBFGS{Eps: eps, Control: ot.Control{Start: wild}}, uniform(near))
 		if lost.Status != ot.Converged || lost.Evaluations > fresh.Evaluations+1 {
 			t.Errorf("ε=%g: a start from nowhere took %d evaluations (%v), cold %d", eps, lost.Evaluations, lost.Status,
 				fresh.Evaluations)

@@ -20,8 +20,7 @@ import (
 func byPair(x, y *mat.Dense, c cost.PointCost) *mat.Dense {
 	n, _ := x.Dims()
 	m, _ := y.Dims()
-	out := filled(n, m, func(i, j int) float64 { return c.Cost(x.RawRowView(i), y.RawRowView(j)) })
-	return out
+	return filled(n, m, func(i, j int) float64 { return c.Cost(x.RawRowView(i), y.RawRowView(j)) })
 }
 
 func TestPointCosts(t *testing.T) {
@@ -105,7 +104,7 @@ func TestTwoByTwo(t *testing.T) {
 	for _, eps := range []float64{0.02, 0.3, 5} {
 		want := 0.5 / (1 + math.Exp(-delta/(2*eps)))
 		for name, s := range allSolvers(eps) {
-			p := solved(t, s, uniform(ot.Dense(c)))
+			p := solved(s, uniform(ot.Dense(c)))
 			if got := p.Matrix().At(0, 0); math.Abs(got-want) > 1e-9 {
 				t.Errorf("%s, ε = %g: T[0,0] = %v, want %v", name, eps, got, want)
 			}
@@ -116,9 +115,9 @@ func TestTwoByTwo(t *testing.T) {
 // Weights of any total are normalised.
 func TestNormalised(t *testing.T) {
 	c := mat.NewDense(2, 2, []float64{0, 1, 2, 0})
-	one := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: ot.Dense(c), A: []float64{.25, .75}})
+	one := solved(ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: ot.Dense(c), A: []float64{.25, .75}})
 	for _, f := range []float64{1e-300, 7, 1e300} {
-		p := solved(t, ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: ot.Dense(c), A: []float64{.25 * f, .75 * f}})
+		p := solved(ot.LBFGS{Eps: 0.5}, ot.Problem{Geometry: ot.Dense(c), A: []float64{.25 * f, .75 * f}})
 		if !mat.EqualApprox(p.Matrix(), one.Matrix(), 1e-14) || math.Abs(p.A[0]-.25) > 1e-15 {
 			t.Errorf("weights times %g: A = %v", f, p.A)
 		}
@@ -132,7 +131,7 @@ func TestPlanProducts(t *testing.T) {
 	a, b := simplex(rng, n), simplex(rng, m)
 	a[7], b[9] = 0, 0
 	for name, g := range map[string]cost.Geometry{"held": ot.Points(x, y, ot.L1), "free": ot.MatrixFree(x, y, ot.L1)} {
-		p := solved(t, ot.LBFGS{Eps: 0.2, Tol: 1e-11}, weighted(g, scaleTo1(a), scaleTo1(b)))
+		p := solved(ot.LBFGS{Eps: 0.2, Tol: 1e-11}, weighted(g, scaleTo1(a), scaleTo1(b)))
 		T := p.Matrix()
 		u, v := simplex(rng, n), simplex(rng, m)
 		var Tv, Tu mat.VecDense
@@ -167,7 +166,7 @@ func TestPlanProducts(t *testing.T) {
 func TestSample(t *testing.T) {
 	rng := seeded(4, 4)
 	c := cloud(rng, 5, 4, 1, 0)
-	p := solved(t, ot.LBFGS{Eps: 0.3}, weighted(ot.Dense(c), []float64{.1, .2, 0, .3, .4}, []float64{0, .5, .2, .3}))
+	p := solved(ot.LBFGS{Eps: 0.3}, weighted(ot.Dense(c), []float64{.1, .2, 0, .3, .4}, []float64{0, .5, .2, .3}))
 	const k = 100_000
 	is, js := p.Sample(rng, k)
 	count := mat.NewDense(5, 4, nil)
@@ -195,10 +194,10 @@ func TestPassesAgree(t *testing.T) {
 	x, y := cloud(rng, n, 2, 1, 0), cloud(rng, m, 2, 1, 0.3)
 	p := weighted(ot.Points(x, y, ot.SqEuclidean), simplex(rng, n), simplex(rng, m))
 	for _, eps := range []float64{2, 0.1, 0.004} {
-		W := solved(t, ot.Newton{Eps: eps, Tol: 1e-13}, p).Matrix() // tight: differences first, no fast pass at the end
+		W := solved(ot.Newton{Eps: eps, Tol: 1e-13}, p).Matrix() // tight: differences first, no fast pass at the end
 		for name, q := range map[string]ot.Problem{"held": p,
 			"free": {Geometry: ot.MatrixFree(x, y, ot.SqEuclidean), A: p.A, B: p.B}} {
-			got := solved(t, ot.LBFGS{Eps: eps, Tol: 1e-8}, q) // loose: kernels, fused passes, lists
+			got := solved(ot.LBFGS{Eps: eps, Tol: 1e-8}, q) // loose: kernels, fused passes, lists
 			if l1 := ottest.L1Error(got); got.Status != ot.Converged || math.Abs(l1-got.MarginalL1) > 1e-12 {
 				t.Errorf("%s, ε = %g: %v says L1 error %g, the matrix says %g", name, eps, got.Status,
 					got.MarginalL1, l1)
@@ -213,7 +212,7 @@ func TestPassesAgree(t *testing.T) {
 // The values' conventions on the product plan, where they are known: c = 0 gives T = abᵀ.
 func TestValuesOfProduct(t *testing.T) {
 	a, b := []float64{.25, .75}, []float64{.5, .3, .2}
-	p := solved(t, ot.Sinkhorn{Eps: 2}, weighted(ot.Dense(mat.NewDense(2, 3, nil)), a, b))
+	p := solved(ot.Sinkhorn{Eps: 2}, weighted(ot.Dense(mat.NewDense(2, 3, nil)), a, b))
 	h := 0.0
 	for _, w := range append(a, b...) {
 		h += w * math.Log(w)
@@ -255,7 +254,7 @@ func TestUnbalancedLimit(t *testing.T) {
 	p := uniform(ot.Dense(cloud(rng, 6, 5, 1, 0)))
 	want := solveTight(t, p, 0.3)
 	for _, rho := range []float64{math.Inf(1), 1e7} {
-		got := solved(t, ot.Unbalanced{Eps: 0.3, RhoA: rho, RhoB: rho, Tol: 1e-12}, p)
+		got := solved(ot.Unbalanced{Eps: 0.3, RhoA: rho, RhoB: rho, Tol: 1e-12}, p)
 		if !mat.EqualApprox(got.Matrix(), want.Matrix(), 1e-6) {
 			t.Errorf("ρ = %g: plan differs from the balanced one", rho)
 		}
@@ -277,7 +276,7 @@ func TestUnbalancedHighPrices(t *testing.T) {
 	a, b := simplex(rng, 4), simplex(rng, 5)
 	b[0] *= 2
 	for _, rho := range [][2]float64{{1e3, 1e3}, {1e8, 1e8}, {math.Inf(1), 1e3}, {1, math.Inf(1)}, {1e-3, 1e6}} {
-		p := solved(t, ot.Unbalanced{Eps: 0.1, RhoA: rho[0], RhoB: rho[1]},
+		p := solved(ot.Unbalanced{Eps: 0.1, RhoA: rho[0], RhoB: rho[1]},
 			weighted(ot.Dense(c), a, b))
 		if p.Status != ot.Converged || p.Iterations > 200 {
 			t.Errorf("ρ = %v: %v after %d iterations, want converged after 200 at most", rho, p.Status, p.Iterations)
@@ -332,7 +331,7 @@ func TestPicture(t *testing.T) {
 		for i := range n {
 			x.Set(i, 0, float64(i))
 		}
-		p := solved(t, ot.LBFGS{Eps: .01}, uniform(ot.Points(x, x, ot.SqEuclidean)))
+		p := solved(ot.LBFGS{Eps: .01}, uniform(ot.Points(x, x, ot.SqEuclidean)))
 		img := p.Picture()
 		b := img.Bounds()
 		dark := func(x, y int) bool { r, _, _, _ := img.At(x, y).RGBA(); return r < 0x4000 }

@@ -30,7 +30,7 @@ func TestReferences(t *testing.T) {
 	for _, c := range ottest.References(t) {
 		for name, s := range solvers(c.Eps, 1e-12) {
 			t.Run(c.Name+"/"+name, func(t *testing.T) {
-				p := solved(t, s, c.Problem())
+				p := solved(s, c.Problem())
 				ottest.Check(t, c, p)
 			})
 		}
@@ -40,7 +40,7 @@ func TestReferences(t *testing.T) {
 // Log-domain Sinkhorn is slow on some cases, and must say so; where it converges it must be right.
 func TestReferencesSinkhorn(t *testing.T) {
 	slowReferences(t, 4, func(c *ottest.Case) *ot.Plan { // 10, 13, 20 and 26 have D nearly singular
-		return solved(t, ot.Sinkhorn{Eps: c.Eps, Tol: 1e-10, Control: ot.Control{MaxIter: 3000}}, c.Problem())
+		return solved(ot.Sinkhorn{Eps: c.Eps, Tol: 1e-10, Control: ot.Control{MaxIter: 3000}}, c.Problem())
 	})
 }
 
@@ -70,7 +70,7 @@ func TestReferencesScaling(t *testing.T) {
 			refused(t, c.Name, failure(s.Solve(ctx, c.Problem())), ot.ErrUnsupported)
 			return nil
 		}
-		return solved(t, s, c.Problem())
+		return solved(s, c.Problem())
 	})
 }
 
@@ -111,7 +111,7 @@ func TestReferenceGradients(t *testing.T) {
 		if !points {
 			prob = c.Problem()
 		}
-		p := solved(t, ot.Newton{Eps: c.Eps, Tol: 1e-14}, prob)
+		p := solved(ot.Newton{Eps: c.Eps, Tol: 1e-14}, prob)
 		for _, method := range []ot.Method{ot.Method(0), ot.Eliminate, ot.Cholesky, ot.CG} {
 			t.Run(c.Name+"/"+method.String(), func(t *testing.T) {
 				g := must.Get(ot.Backward{Method: method}.Gradient(ctx, p, ot.Sharp))
@@ -206,7 +206,7 @@ func TestReferenceSemiDebiased(t *testing.T) {
 		if v.K > 0 {
 			fresh = ottest.Dense(c.Fresh[:v.K])
 		}
-		got := evalSemiDebiased(t, &loss, ottest.Dense(c.X), fresh, ottest.Dense(c.Y), cost.SqEuclideanL1(c.Mix))
+		got := evalSemiDebiased(&loss, ottest.Dense(c.X), fresh, ottest.Dense(c.Y), cost.SqEuclideanL1(c.Mix))
 		if math.Abs(got.XY-v.XY) > 1e-13 || math.Abs(got.XZ-v.XZ) > 1e-13 || math.Abs(got.Value-v.Value) > 1e-13 {
 			t.Errorf("k=%d: 2·%v − %v = %v, want 2·%v − %v = %v", v.K, got.XY, got.XZ, got.Value, v.XY, v.XZ, v.Value)
 		}

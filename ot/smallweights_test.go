@@ -41,11 +41,11 @@ func dustyProblem(seed uint64, n int) (ot.Problem, float64) {
 func TestPotentialsOfSmallWeights(t *testing.T) {
 	for seed := range uint64(60) {
 		p, eps := dustyProblem(seed, 20)
-		want := solved(t, ot.Newton{Eps: eps, Tol: 1e-14}, p)
+		want := solved(ot.Newton{Eps: eps, Tol: 1e-14}, p)
 		grad := must.Get(want.Grad(ot.Sharp))
 		wantA, wantB, _ := grad.Weights()
 		for name, s := range solvers(eps, 0) {
-			got := solved(t, s, p)
+			got := solved(s, p)
 			if got.Status != ot.Converged {
 				t.Errorf("seed %d, ε %.1e, %s: %v at L1 error %g", seed, eps, name, got.Status, got.MarginalL1)
 			}
@@ -78,7 +78,7 @@ func apart(u, v []float64) float64 {
 // More targets than Newton systems are solved by elimination for, and a plan that is not sparse: Sinkhorn steps alone.
 func TestClosingOfManyTargets(t *testing.T) {
 	p, _ := dustyProblem(1, 1200)
-	plan := solved(t, ot.LBFGS{Eps: 0.02, Tol: 1e-6}, p)
+	plan := solved(ot.LBFGS{Eps: 0.02, Tol: 1e-6}, p)
 	ones := make([]float64, 1200)
 	for i := range ones {
 		ones[i] = 1
@@ -108,7 +108,7 @@ func TestWideRangeOfWeights(t *testing.T) {
 		p := weighted(ot.Dense(c), spreadWeights(rng, n, 12), spreadWeights(rng, m, 12))
 		for name, s := range solvers(eps, 0) {
 			t.Run(fmt.Sprintf("%s/%d", name, seed), func(t *testing.T) {
-				plan := solved(t, s, p)
+				plan := solved(s, p)
 				if plan.Status != ot.Converged || ottest.L1Error(plan) > 1.1e-9 {
 					t.Errorf("%v at L1 error %g, of the matrix %g", plan.Status, plan.MarginalL1, ottest.L1Error(plan))
 				}
@@ -138,7 +138,7 @@ func TestGaugeStays(t *testing.T) {
 		})
 		eps := mat.Sum(c) / float64(n*m) * math.Pow(10, -5*rng.Float64())
 		p := weighted(ot.Dense(c), spreadWeights(rng, n, 40), spreadWeights(rng, m, 40))
-		plan := solved(t, ot.Newton{Eps: eps}, p)
+		plan := solved(ot.Newton{Eps: eps}, p)
 		if plan.Status != ot.Converged {
 			continue // it says so
 		}

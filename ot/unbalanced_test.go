@@ -57,9 +57,9 @@ func TestUnbalancedOutliers(t *testing.T) {
 	p := weighted(ot.Points(x, y, ot.SqEuclidean), masses(rng, 500, 3), masses(rng, 400, 2))
 	for rho, most := range map[float64]int{0.1: 30, 1: 60, 30: 150} {
 		s := ot.Unbalanced{Eps: 0.05, RhoA: rho, RhoB: rho, Tol: 1e-6}
-		got := solved(t, s, p)
+		got := solved(s, p)
 		s.Tol = 1e-12
-		want := solved(t, s, p)
+		want := solved(s, p)
 		if got.Evaluations > most || math.Abs(got.Value().RegKL-want.Value().RegKL) > 1e-9 {
 			t.Errorf("ρ = %g: %d evaluations, %g for %g", rho, got.Evaluations, got.Value().RegKL, want.Value().RegKL)
 		}

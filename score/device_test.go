@@ -49,7 +49,7 @@ func TestLangevinOnDevice(t *testing.T) {
 	l := Langevin{Levels: []float64{1, .5, .1}, Steps: 30, Step: .004, Denoise: true}
 
 	want := start()
-	withNoiseOfDevice(t, l, f, want)
+	withNoiseOfDevice(l, f, want)
 	whole, steps, sizes := start(), 0, 0
 	l.Trace = func(p Progress) {
 		if steps++; !math.IsNaN(p.Score) {
@@ -88,7 +88,7 @@ func TestLangevinOnDevice(t *testing.T) {
 }
 
 // withNoiseOfDevice moves a chain by the scores of the host and the noise of a device.
-func withNoiseOfDevice(t *testing.T, l Langevin, f Field, c *Chain) {
+func withNoiseOfDevice(l Langevin, f Field, c *Chain) {
 	n, d := c.X.Dims()
 	s, to := mat.NewDense(n, d, nil), c.X.RawMatrix().Data
 	for k := range l.Total() {
@@ -127,7 +127,7 @@ func TestEmpiricalOnDevice(t *testing.T) {
 		x := normals(rng, 9, d)
 		got := Start(rng, x)
 		want := got.Clone()
-		withNoiseOfDevice(t, l, e, want)
+		withNoiseOfDevice(l, e, want)
 		must.Do(l.Run(t.Context(), f, got))
 		if !mat.EqualApprox(got.X, want.X, 1e-10) {
 			t.Errorf("dimension %d: chains end at\n%v, want\n%v", d, mat.Formatted(got.X), mat.Formatted(want.X))

@@ -28,8 +28,7 @@ type entry struct {
 }
 
 // archive makes a tar file of the given files.
-func archive(t testing.TB, files ...entry) []byte {
-	t.Helper()
+func archive(files ...entry) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, f := range files {
@@ -63,7 +62,7 @@ func TestReadCIFAR(t *testing.T) {
 
 func TestReadCIFARArchive(t *testing.T) {
 	names := []byte("a\nb\nc\nd\ne\nf\ng\nh\ni\nj\n\n")
-	in := archive(t, entry{meta, names}, entry{two, records(1)}, entry{"./" + test, records(2, 3)},
+	in := archive(entry{meta, names}, entry{two, records(1)}, entry{"./" + test, records(2, 3)},
 		entry{"cifar-10-batches-bin/readme.html", []byte("<html>")},
 		entry{"elsewhere/data_batch_1.bin", []byte("no batch")})
 	got := must.Get(ReadCIFARArchive(bytes.NewReader(in)))
@@ -77,7 +76,7 @@ func TestReadCIFARArchive(t *testing.T) {
 }
 
 func TestReadCIFARArchiveRefuses(t *testing.T) {
-	good := archive(t, entry{one, records(1, 2)})
+	good := archive(entry{one, records(1, 2)})
 	header := bytes.Clone(good)
 	header[150] ^= 0x10 // in the header's checksum
 	var link bytes.Buffer
@@ -85,15 +84,15 @@ func TestReadCIFARArchiveRefuses(t *testing.T) {
 	must.Do(w.WriteHeader(&tar.Header{Name: one, Linkname: "/etc/passwd", Typeflag: tar.TypeSymlink}))
 	refuse(t, ReadCIFARArchive, map[string]bad[[]byte]{
 		"empty":          {nil, "no batches"},
-		"no batches":     {archive(t, entry{"readme", nil}), "no batches"},
-		"twice":          {archive(t, entry{one, records(1)}, entry{one, records(1)}), "twice"},
+		"no batches":     {archive(entry{"readme", nil}), "no batches"},
+		"twice":          {archive(entry{one, records(1)}, entry{one, records(1)}), "twice"},
 		"damaged":        {header, "tar: damaged"},
 		"truncated":      {good[:2000], "truncated"},
 		"trailing":       {append(bytes.Clone(good), "more"...), "trailing"},
 		"symbolic link":  {link.Bytes(), "not a plain file"},
-		"bad batch":      {archive(t, entry{one, records(11)}), "label 11"},
-		"cut batch":      {archive(t, entry{one, records(1)[:99]}), "truncated: 99 bytes"},
-		"nine names":     {archive(t, entry{meta, []byte("a b c d e f g h i")}), "9 classes"},
+		"bad batch":      {archive(entry{one, records(11)}), "label 11"},
+		"cut batch":      {archive(entry{one, records(1)[:99]}), "truncated: 99 bytes"},
+		"nine names":     {archive(entry{meta, []byte("a b c d e f g h i")}), "9 classes"},
 		"not a tar file": {bytes.Repeat([]byte("<html>"), 400), "tar: damaged"},
 	})
 }
@@ -114,9 +113,9 @@ func FuzzReadCIFAR(f *testing.F) {
 }
 
 func FuzzReadCIFARArchive(f *testing.F) {
-	f.Add(archive(f, entry{meta, []byte("a b c d e f g h i j")}, entry{one, records(1)}))
-	f.Add(zip(f, archive(f, entry{test, records(1)})))
-	f.Add(archive(f, entry{one, records(1)})[:1000])
+	f.Add(archive(entry{meta, []byte("a b c d e f g h i j")}, entry{one, records(1)}))
+	f.Add(zip(archive(entry{test, records(1)})))
+	f.Add(archive(entry{one, records(1)})[:1000])
 	f.Fuzz(func(t *testing.T, in []byte) {
 		r, err := Gunzip(bytes.NewReader(in))
 		if err == nil {

@@ -14,8 +14,7 @@ import (
 )
 
 // zip packs b as gzip does.
-func zip(t testing.TB, b []byte) []byte {
-	t.Helper()
+func zip(b []byte) []byte {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	must.Get(w.Write(b))
@@ -57,7 +56,7 @@ func refuse[T any, B string | []byte](t *testing.T, read func(io.Reader) (*T, er
 
 func TestGunzip(t *testing.T) {
 	content := bytes.Repeat([]byte("coupling "), 1000)
-	packed := zip(t, content)
+	packed := zip(content)
 	for name, in := range map[string][]byte{"packed": packed, "plain": content} {
 		r, err := Gunzip(bytes.NewReader(in))
 		if err != nil {

@@ -15,8 +15,7 @@ import (
 )
 
 // npy is a file of the values, as numpy.save writes it (version 1, padded to 64 bytes).
-func npy(t testing.TB, descr, fortran, shape string, order binary.ByteOrder, values any) []byte {
-	t.Helper()
+func npy(descr, fortran, shape string, order binary.ByteOrder, values any) []byte {
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr, fortran, shape)
 	dict += strings.Repeat(" ", 117-len(dict)) + "\n"
 	b := append([]byte("\x93NUMPY\x01\x00v\x00"), dict...)
@@ -64,7 +63,7 @@ func TestReadNPYMatrix(t *testing.T) {
 		{"|u1", "False", "(1, 2)", little, []uint8{0, 255}, mat.NewDense(1, 2, []float64{0, 255})},
 		{"|b1", "False", "(2,)", little, []bool{true, false}, mat.NewDense(2, 1, []float64{1, 0})},
 	} {
-		got, err := readMatrix(npy(t, c.descr, c.fortran, c.shape, c.order, c.values))
+		got, err := readMatrix(npy(c.descr, c.fortran, c.shape, c.order, c.values))
 		if err != nil {
 			t.Errorf("%s %s: %v", c.descr, c.shape, err)
 			continue
@@ -77,7 +76,7 @@ func TestReadNPYMatrix(t *testing.T) {
 
 // Headers are read as for ReadNPY.
 func TestReadNPYMatrixRefuses(t *testing.T) {
-	good := npy(t, "<f8", "False", "(2,)", binary.LittleEndian, []float64{1, 2})
+	good := npy("<f8", "False", "(2,)", binary.LittleEndian, []float64{1, 2})
 	swap := func(old, new string) []byte { // header lengths stay: the padding makes up
 		header := strings.Replace(string(good[10:128]), old, new, 1)
 		header = strings.TrimRight(header, " \n")
@@ -106,10 +105,10 @@ func TestReadNPYMatrixRefuses(t *testing.T) {
 
 // Whatever the bytes, there is a matrix or an error, and a matrix survives being written.
 func FuzzReadNPYMatrix(f *testing.F) {
-	f.Add(npy(f, "<f8", "False", "(2, 1)", binary.LittleEndian, []float64{1, 2}))
-	f.Add(npy(f, ">i4", "True", "(2, 2)", binary.BigEndian, []int32{1, 2, 3, 4}))
-	f.Add(npy(f, "|b1", "False", "(3,)", binary.BigEndian, []bool{true, false, true}))
-	f.Add(npy(f, "<f8", "False", "(4611686018427387905, 4)", binary.LittleEndian, []float64{1, 2}))
+	f.Add(npy("<f8", "False", "(2, 1)", binary.LittleEndian, []float64{1, 2}))
+	f.Add(npy(">i4", "True", "(2, 2)", binary.BigEndian, []int32{1, 2, 3, 4}))
+	f.Add(npy("|b1", "False", "(3,)", binary.BigEndian, []bool{true, false, true}))
+	f.Add(npy("<f8", "False", "(4611686018427387905, 4)", binary.LittleEndian, []float64{1, 2}))
 	f.Add([]byte("\x93NUMPY\x02\x00\xff\xff\xff\xff"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		m, err := readMatrix(in)

@@ -28,9 +28,8 @@ func spec(us []admm.Utility, b admm.Bounds, secret *admm.Secret) admm.Spec {
 }
 
 // lone returns a node of 4 edges and a question with a history: prices and amounts as if rounds had gone by.
-func lone(t *testing.T, us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand,
+func lone(us []admm.Utility, b admm.Bounds, eta float64, history *rand.Rand,
 	secret *admm.Secret) (*admm.Node, admm.Question) {
-	t.Helper()
 	n := must.Get(admm.NewNode(spec(us, b, secret), admm.ADMM{Eta: eta, Rounds: 1000}))
 	q := admm.Question{Round: 1, Eta: eta}
 	for range 4 {
@@ -64,8 +63,8 @@ func TestDecisionsMoveByTheSensitivity(t *testing.T) {
 		b := admm.Bounds{Min: 3 * rng.Float64()}
 		b.Max = b.Min + 5*rng.Float64()
 		seed := rng.Uint64()
-		a, q := lone(t, us, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
-		c, _ := lone(t, changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		a, q := lone(us, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+		c, _ := lone(changed, b, eta, rand.New(rand.NewPCG(seed, 1)), nil)
 		moved := eta * floats.Distance(must.Get(a.Answer(q)), must.Get(c.Answer(q)), 2)
 		if largest = max(largest, moved); moved > slope*(1+1e-9) {
 			t.Fatalf("%v to %v, η = %v: the decision moves by %v/η, more than ρ/η = %v/η", us, changed, eta,
@@ -98,7 +97,7 @@ func TestRangeOfParameters(t *testing.T) {
 				var out [2][]float64
 				for world, a := range []float64{a, a + r} {
 					us[3] = make(a)
-					n, q := lone(t, us, admm.Bounds{Max: 20}, eta, rand.New(rand.NewPCG(seed, 1)), nil)
+					n, q := lone(us, admm.Bounds{Max: 20}, eta, rand.New(rand.NewPCG(seed, 1)), nil)
 					if i%2 == 0 { // near 0, where slopes are steepest
 						floats.Scale(.01, q.Plan)
 						floats.Scale(.01, q.Price)
@@ -201,8 +200,8 @@ func TestNoise(t *testing.T) {
 	const n = 4000
 	for i := range n {
 		secret := &admm.Secret{Alpha: 2, Sensitivity: 5, Rounds: 1000, Key: [32]byte{byte(i), byte(i >> 8)}}
-		private, q := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
-		plain, _ := lone(t, us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
+		private, q := lone(us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), secret)
+		plain, _ := lone(us, admm.Bounds{Max: 5}, .5, rand.New(rand.NewPCG(1, 1)), nil)
 		x := must.Get(private.Answer(q))
 		x = append([]float64(nil), x...)
 		again, _ := private.Answer(q)
@@ -222,43 +221,45 @@ func TestNoise(t *testing.T) {
 // α with the same direction would only rescale the noise, and two messages would give the decision
 // away. It repeats where nothing differs.
 func TestNoiseIsOfAll(t *testing.T) {
-	noise := func(change func(s *admm.Spec, st *admm.Question)) []float64 {
-		t.Helper()
-		spec := spec(four(1, 2, 3, 4), admm.Bounds{Max: 9}, &admm.Secret{
+	type message struct {
+		admm.Spec
+		admm.Question
+	}
+	noise := func(change func(m *message)) []float64 {
+		m := message{spec(four(1, 2, 3, 4), admm.Bounds{Max: 9}, &admm.Secret{
 			Alpha:       2,
 			Sensitivity: 5,
 			Rounds:      1000,
 			Key:         [32]byte{7},
-		})
-		state := admm.Question{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}}
-		change(&spec, &state)
+		}), admm.Question{Round: 3, Eta: 1, Plan: []float64{1, 2, 3, 4}, Price: []float64{4, 3, 2, 1}}}
+		change(&m)
 		var out [2][]float64
-		for i, secret := range []*admm.Secret{spec.Secret, nil} {
-			spec.Secret = secret
-			n := must.Get(admm.NewNode(spec, admm.ADMM{Rounds: 1000}))
-			out[i] = must.Get(n.Answer(state))
+		for i, secret := range []*admm.Secret{m.Secret, nil} {
+			m.Secret = secret
+			n := must.Get(admm.NewNode(m.Spec, admm.ADMM{Rounds: 1000}))
+			out[i] = must.Get(n.Answer(m.Question))
 		}
 		floats.Sub(out[0], out[1])
 		return out[0]
 	}
-	one := noise(func(*admm.Spec, *admm.Question) {})
-	if again := noise(func(*admm.Spec, *admm.Question) {}); !slices.Equal(again, one) {
+	one := noise(func(*message) {})
+	if again := noise(func(*message) {}); !slices.Equal(again, one) {
 		t.Error("the same message has other noise")
 	}
-	for name, change := range map[string]func(*admm.Spec, *admm.Question){
-		"alpha":       func(s *admm.Spec, _ *admm.Question) { s.Secret.Alpha *= 2 },
-		"sensitivity": func(s *admm.Spec, _ *admm.Question) { s.Secret.Sensitivity *= 2 },
-		"eta":         func(_ *admm.Spec, st *admm.Question) { st.Eta *= 2 },
-		"key":         func(s *admm.Spec, _ *admm.Question) { s.Secret.Key[31]++ },
-		"side":        func(s *admm.Spec, _ *admm.Question) { s.ID.Side = admm.Source },
-		"index":       func(s *admm.Spec, _ *admm.Question) { s.ID.Index++ },
-		"round":       func(_ *admm.Spec, st *admm.Question) { st.Round++ },
-		"plan":        func(_ *admm.Spec, st *admm.Question) { st.Plan = []float64{1, 2, 3, 4.000001} },
-		"price":       func(_ *admm.Spec, st *admm.Question) { st.Price = []float64{4, 3.000001, 2, 1} },
-		"decision":    func(s *admm.Spec, _ *admm.Question) { s.Utilities[2] = admm.Linear{A: 3.000001} },
-		"degree": func(s *admm.Spec, st *admm.Question) {
-			s.Neighbours, s.Utilities = s.Neighbours[:3], s.Utilities[:3]
-			st.Plan, st.Price = st.Plan[:3], st.Price[:3]
+	for name, change := range map[string]func(*message){
+		"alpha":       func(m *message) { m.Secret.Alpha *= 2 },
+		"sensitivity": func(m *message) { m.Secret.Sensitivity *= 2 },
+		"eta":         func(m *message) { m.Eta *= 2 },
+		"key":         func(m *message) { m.Secret.Key[31]++ },
+		"side":        func(m *message) { m.ID.Side = admm.Source },
+		"index":       func(m *message) { m.ID.Index++ },
+		"round":       func(m *message) { m.Round++ },
+		"plan":        func(m *message) { m.Plan = []float64{1, 2, 3, 4.000001} },
+		"price":       func(m *message) { m.Price = []float64{4, 3.000001, 2, 1} },
+		"decision":    func(m *message) { m.Utilities[2] = admm.Linear{A: 3.000001} },
+		"degree": func(m *message) {
+			m.Neighbours, m.Utilities = m.Neighbours[:3], m.Utilities[:3]
+			m.Plan, m.Price = m.Plan[:3], m.Price[:3]
 		},
 	} {
 		other := noise(change)

@@ -75,7 +75,7 @@ func TestFindingsAreMonotone(t *testing.T) {
 	}
 }
 
-func mustPoisson(t *testing.T, sigma float64) pair.Pair {
+func mustPoisson(sigma float64) pair.Pair {
 	return must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1))
 }
 
@@ -97,7 +97,7 @@ func TestWorkers(t *testing.T) {
 
 // The loss is that of the densities: for Gaussian noise (2x − 1)/2σ² an output.
 func TestLoss(t *testing.T) {
-	score := must.Get(Loss([]pair.Step{{Pair: mustPoisson(t, 2), Times: 2}, {Pair: mustPoisson(t, 1), Times: 1}}))
+	score := must.Get(Loss([]pair.Step{{Pair: mustPoisson(2), Times: 2}, {Pair: mustPoisson(1), Times: 1}}))
 	want := (2*3.0-1)/8 + (2*-1.0-1)/8 + (2*0.25-1)/2
 	if got := score([]float64{3, -1, 0.25}); math.Abs(got-want) > 1e-14 {
 		t.Errorf("%v, want %v", got, want)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // One step has its own profile as the truth, and two have H(P²‖Q²) = ∫ p(x) δ₁(ε − L(x)) dx, here by the
@@ -14,10 +15,7 @@ func TestHits(t *testing.T) {
 	for _, c := range []struct{ sigma, rate, delta, width, close float64 }{{.02, .1, 1e-3, 0, 1e-5},
 		{.01, .01, 1e-5, 0, 1e-5}, {.03, .3, 1e-6, 0, 1e-5},
 		{.07, .04, 1e-3, 1e-2, 1e-2}, {.08, .2, 1e-3, 1e-2, 1e-2}} {
-		p, err := pair.Poisson(pair.Gaussian, c.sigma, c.rate, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(pair.Poisson(pair.Gaussian, c.sigma, c.rate, 0, 1))
 		two := func(eps float64) float64 {
 			const n = 200_000
 			sum, low := 0.0, -12*c.sigma

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // The product of a few finite pairs has the δ of the definition, Σ max(Πp − e^ε Πq, 0), in 300
@@ -32,10 +33,7 @@ func TestProduct(t *testing.T) {
 		for range 1 + rng.IntN(3) {
 			n := 2 + rng.IntN(3)
 			m := pmf{draw(n), draw(n)}
-			d, err := pair.NewDiscrete(m.p, m.q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(pair.NewDiscrete(m.p, m.q))
 			times := 1 + rng.IntN(2)
 			steps = append(steps, pair.Step{Pair: d, Times: times})
 			for range times {

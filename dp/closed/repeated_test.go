@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // bigDelta sums the definition with 300 bits.
@@ -47,10 +48,7 @@ func TestRepeatedResponse(t *testing.T) {
 		truth, flip, eps float64
 		times            int
 	}{{0.75, 1, 3, 20}, {0.625, 1, 0.5, 200}, {0.75, 0.0078125, 0.3, 300}, {0.5625, 1, 8, 150}, {0.75, 0.25, 0, 100}} {
-		p, err := pair.RandomizedResponse(c.truth, c.flip, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(pair.RandomizedResponse(c.truth, c.flip, 0))
 		lo, hi, ok := asRepeated([]pair.Step{{Pair: p, Times: c.times}})
 		if !ok {
 			t.Fatal("not recognised")
@@ -69,10 +67,7 @@ func TestRepeatedResponse(t *testing.T) {
 // slightly different shifts.
 func TestRepeatedManyTimes(t *testing.T) {
 	const times = 1_000_000
-	p, err := pair.RandomizedResponse(0.5005, 1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.RandomizedResponse(0.5005, 1, 0))
 	_, r, _ := asRepeated([]pair.Step{{Pair: p, Times: times}})
 	// Loss ±log(0.5005/0.4995): mean T·2e-3·1e-3, variance T·4e-6: a shift of 2.
 	for _, eps := range []float64{0.5, 3} {

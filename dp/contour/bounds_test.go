@@ -7,6 +7,7 @@ import (
 
 	"coupling/dp/pair"
 	_ "coupling/lab/draws"
+	"coupling/lab/must"
 
 	"pgregory.net/rapid"
 )
@@ -24,10 +25,7 @@ func drawScaled(t *rapid.T) *scaled {
 	if rapid.Bool().Draw(t, "swap") {
 		pr = p.Swap()
 	}
-	s, err := newScaled(pr, pair.NoTrim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(newScaled(pr, pair.NoTrim))
 	return s
 }
 
@@ -77,20 +75,11 @@ func TestLineErrorBound(t *testing.T) {
 // K on the real axis is the log-moment of package pair.
 func TestLineAgainstPair(t *testing.T) {
 	for _, c := range []struct{ sigma, rate float64 }{{1.5, 1.0 / 1200}, {0.5, 0.2}, {4, 1e-6}} {
-		p, err := pair.Poisson(pair.Gaussian, c.sigma, c.rate, 0, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(pair.Poisson(pair.Gaussian, c.sigma, c.rate, 0, 2))
 		for _, pr := range []pair.Pair{p, p.Swap()} {
-			sc, err := newScaled(pr, pair.NoTrim)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sc := must.Get(newScaled(pr, pair.NoTrim))
 			for _, s := range []float64{0.01, 0.5, 3, 20} {
-				l, err := newLine(sc, s, 0, 40, 0)
-				if err != nil {
-					t.Fatal(err)
-				}
+				l := must.Get(newLine(sc, s, 0, 40, 0))
 				want, e := pr.LogMoment(1 + s)
 				if math.Abs(l.k0-want) > l.e0+e {
 					t.Errorf("%v s=%v: K = %v ± %.2g, pair has %v ± %.2g", pr, s, l.k0, l.e0, want, e)

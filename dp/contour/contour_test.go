@@ -9,25 +9,18 @@ import (
 
 	"coupling/dp/contour"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 
 	"pgregory.net/rapid"
 )
 
-func poisson(t testing.TB, sigma, rate float64, inserted, removed int) pair.Pair {
-	t.Helper()
-	p, err := pair.Poisson(pair.Gaussian, sigma, rate, inserted, removed)
-	if err != nil {
-		t.Fatal(err)
-	}
+func poisson(sigma, rate float64, inserted, removed int) pair.Pair {
+	p := must.Get(pair.Poisson(pair.Gaussian, sigma, rate, inserted, removed))
 	return p
 }
 
-func gaussian(t testing.TB, sigma float64) pair.Pair {
-	t.Helper()
-	p, err := pair.NewMixture(pair.Gaussian, sigma, []pair.Component{{Mean: 1}}, []pair.Component{{}})
-	if err != nil {
-		t.Fatal(err)
-	}
+func gaussian(sigma float64) pair.Pair {
+	p := must.Get(pair.NewMixture(pair.Gaussian, sigma, []pair.Component{{Mean: 1}}, []pair.Component{{}}))
 	return p
 }
 
@@ -46,12 +39,12 @@ func TestGaussianComposition(t *testing.T) {
 			if eff < 1e-3 {
 				continue
 			}
-			one := gaussian(t, eff)
+			one := gaussian(eff)
 			mean := 0.5 / (eff * eff)
 			for _, z := range []float64{-1, 0, 1, 4, 12} {
 				eps := mean + z/eff
 				want := one.LogDelta(eps)
-				got, err := contour.Accountant{}.LogDelta(repeat(gaussian(t, sigma), n), eps)
+				got, err := contour.Accountant{}.LogDelta(repeat(gaussian(sigma), n), eps)
 				if err != nil {
 					t.Errorf("σ=%v T=%d ε=%v: %v", sigma, n, eps, err)
 					continue
@@ -76,7 +69,7 @@ func TestOneStep(t *testing.T) {
 			continue
 		}
 		for _, rate := range []float64{0.1, 0.5} {
-			p := poisson(t, sigma, rate, 0, 1)
+			p := poisson(sigma, rate, 0, 1)
 			for _, dir := range []pair.Pair{p, p.Swap()} {
 				for _, eps := range []float64{-0.3, 0, 0.2, 0.8} {
 					want := dir.LogDelta(eps)
@@ -108,9 +101,9 @@ func TestOneStep(t *testing.T) {
 func TestInverse(t *testing.T) {
 	for _, delta := range []float64{0.3, 1e-3, 1e-10, 1e-60, 1e-200} {
 		for _, terms := range [][]pair.Step{
-			repeat(poisson(t, 1.1, 0.01, 0, 1), 10_000),
-			repeat(poisson(t, 2, 0.2, 1, 1), 300),
-			{{Pair: poisson(t, 0.8, 0.004, 1, 0), Times: 15_000}, {Pair: gaussian(t, 5), Times: 3}},
+			repeat(poisson(1.1, 0.01, 0, 1), 10_000),
+			repeat(poisson(2, 0.2, 1, 1), 300),
+			{{Pair: poisson(0.8, 0.004, 1, 0), Times: 15_000}, {Pair: gaussian(5), Times: 3}},
 		} {
 			a := contour.Accountant{}
 			b, err := a.Bound(context.Background(), terms, pair.EpsilonAt(delta))
@@ -135,9 +128,9 @@ func TestInverse(t *testing.T) {
 // Composition does not depend on order, nor on how equal terms are grouped, and more steps are no more private.
 func TestComposition(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		a := poisson(t, rapid.Float64Range(0.8, 4).Draw(rt, "σ"), rapid.Float64Range(0.01, 0.3).Draw(rt, "q"), 0,
+		a := poisson(rapid.Float64Range(0.8, 4).Draw(rt, "σ"), rapid.Float64Range(0.01, 0.3).Draw(rt, "q"), 0,
 			rapid.IntRange(1, 3).Draw(rt, "K"))
-		b := gaussian(t, rapid.Float64Range(2, 20).Draw(rt, "τ"))
+		b := gaussian(rapid.Float64Range(2, 20).Draw(rt, "τ"))
 		n, m := rapid.IntRange(200, 100_000).Draw(rt, "n"), rapid.IntRange(1, 20).Draw(rt, "m")
 		delta := math.Exp(-rapid.Float64Range(3, 60).Draw(rt, "-log δ"))
 		eps := func(terms ...pair.Step) pair.Interval {
@@ -162,15 +155,9 @@ func TestComposition(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	laplace, err := pair.Poisson(pair.Laplace, 1, 0.1, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rr, err := pair.RandomizedResponse(0.75, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := gaussian(t, 1)
+	laplace := must.Get(pair.Poisson(pair.Laplace, 1, 0.1, 0, 1))
+	rr := must.Get(pair.RandomizedResponse(0.75, 0, 1))
+	g := gaussian(1)
 	for _, c := range []struct {
 		terms []pair.Step
 		delta float64
@@ -180,7 +167,7 @@ func TestRefusals(t *testing.T) {
 		{terms: repeat(laplace, 10), delta: 1e-5, want: contour.ErrAtoms},
 		{terms: repeat(rr, 10), delta: 1e-5, want: contour.ErrAtoms},
 		{terms: []pair.Step{{Pair: g, Times: 1}, {Pair: rr, Times: 1}}, delta: 1e-5, want: contour.ErrAtoms},
-		{terms: repeat(poisson(t, 0.5, 1e-9, 0, 1), 3), delta: 1e-30, want: contour.ErrDecay},
+		{terms: repeat(poisson(0.5, 1e-9, 0, 1), 3), delta: 1e-30, want: contour.ErrDecay},
 		{terms: nil, delta: 1e-5, want: pair.ErrParameter},
 		{terms: repeat(nil, 1), delta: 1e-5, want: pair.ErrParameter},
 		{terms: repeat(g, 0), delta: 1e-5, want: pair.ErrParameter},
@@ -285,7 +272,7 @@ func BenchmarkEpsilon(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	sgd := poisson(b, 1.5, 1.0/1200, 0, 1)
+	sgd := poisson(1.5, 1.0/1200, 0, 1)
 	for _, c := range []struct {
 		name  string
 		terms []pair.Step
@@ -294,14 +281,14 @@ func BenchmarkEpsilon(b *testing.B) {
 		{"sgd/T=160000", repeat(sgd, 160_000), 1e-5},
 		{"sgd/T=85000000", repeat(sgd, 85_000_000), 1e-5},
 		{"group16/T=1000", repeat(group, 1000), 1e-6},
-		{"sgd/T=10000/delta=1e-200", repeat(poisson(b, 1.1, 0.01, 0, 1), 10_000), 1e-200},
+		{"sgd/T=10000/delta=1e-200", repeat(poisson(1.1, 0.01, 0, 1), 10_000), 1e-200},
 		{"hetero/10", func() (out []pair.Step) {
 			for i := range 10 {
-				out = append(out, pair.Step{Pair: poisson(b, 1+0.1*float64(i), 0.01, 0, 1), Times: 1000})
+				out = append(out, pair.Step{Pair: poisson(1+0.1*float64(i), 0.01, 0, 1), Times: 1000})
 			}
 			return out
 		}(), 1e-5},
-		{"sparse/T=1000", repeat(poisson(b, 0.4, 1e-3, 0, 1), 1000), 1e-5},
+		{"sparse/T=1000", repeat(poisson(0.4, 1e-3, 0, 1), 1000), 1e-5},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var e pair.Answer

@@ -6,22 +6,17 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // Where the search for the saddle point begins changes the contour a little, not what is certified:
 // the enclosures overlap.
 func TestOrderOnlySavesTime(t *testing.T) {
 	for _, k := range []int{1, 6} {
-		p, err := pair.Poisson(pair.Gaussian, 1.5, .01, 0, k)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(pair.Poisson(pair.Gaussian, 1.5, .01, 0, k))
 		steps := []pair.Step{{Pair: p, Times: 3000}}
 		for _, eps := range []float64{.2, 1} {
-			want, err := Accountant{}.Bound(context.Background(), steps, pair.DeltaAt(eps))
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := must.Get(Accountant{}.Bound(context.Background(), steps, pair.DeltaAt(eps)))
 			s := want.Order
 			if !(s > 0) {
 				t.Fatalf("saddle point at %v", s)
@@ -52,10 +47,7 @@ func TestOrderOnlySavesTime(t *testing.T) {
 
 // What the work does not suffice for is refused, and a context that is done ends the work.
 func TestRefusesAndEnds(t *testing.T) {
-	p, err := pair.Poisson(pair.Gaussian, 1, .001, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Gaussian, 1, .001, 0, 1))
 	if v, err := (Accountant{}).Bound(context.Background(), []pair.Step{{Pair: p, Times: 2}},
 		pair.DeltaAt(.1)); !errors.Is(err, ErrDecay) && !errors.Is(err, ErrCost) {
 		t.Errorf("two steps: %v, %v", v, err)

@@ -12,6 +12,7 @@ import (
 
 	"coupling/dp/contour"
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // refCase is one composition of ../shared/refs/dp, see the README there.
@@ -42,30 +43,22 @@ func readRefs(t testing.TB, path string) []refCase {
 	return file.Cases
 }
 
-func number(t testing.TB, s string) float64 {
-	t.Helper()
-	v, err := strconv.ParseFloat(s, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+func number(s string) float64 {
+	v := must.Get(strconv.ParseFloat(s, 64))
 	return v
 }
 
 // pairOf builds the pair of a case in a direction. Where P or Q has a component at mean 0 its weight is what the others
 // leave: the reference did the same, in more digits.
 func (c refCase) pairOf(t testing.TB, dir string) pair.Pair {
-	t.Helper()
 	side := func(w, m []string) []pair.Component {
 		var out []pair.Component
 		for i := range w {
-			out = append(out, pair.Component{LogWeight: math.Log(number(t, w[i])), Mean: number(t, m[i])})
+			out = append(out, pair.Component{LogWeight: math.Log(number(w[i])), Mean: number(m[i])})
 		}
 		return out
 	}
-	p, err := pair.NewMixture(pair.Gaussian, number(t, c.Scale), side(c.P.W, c.P.Mean), side(c.Q.W, c.Q.Mean))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.NewMixture(pair.Gaussian, number(c.Scale), side(c.P.W, c.P.Mean), side(c.Q.W, c.Q.Mean)))
 	if dir == "reverse" {
 		return p.Swap()
 	}
@@ -84,12 +77,12 @@ func checkRefs(t *testing.T, cases []refCase) {
 				continue
 			}
 			b, err := contour.Accountant{}.Bound(context.Background(),
-				[]pair.Step{{Pair: c.pairOf(t, e.Dir), Times: c.T}}, pair.EpsilonAt(number(t, e.Delta)))
+				[]pair.Step{{Pair: c.pairOf(t, e.Dir), Times: c.T}}, pair.EpsilonAt(number(e.Delta)))
 			if err != nil {
 				t.Errorf("%s %s δ=%s: %v", c.ID, e.Dir, e.Delta, err)
 				continue
 			}
-			want := number(t, e.Eps)
+			want := number(e.Eps)
 			tol := 1e-9 * want
 			if !(b.Lower <= want+tol && b.Upper >= want-tol && b.Upper-b.Lower <= 2*tol) {
 				t.Errorf("%s %s δ=%s: ε in [%.15g, %.15g] (width %.2g), want %.15g", c.ID, e.Dir, e.Delta, b.Lower,

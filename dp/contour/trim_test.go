@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // Leaving components out moves neither δ nor ε by more than is allowed for, and some are left out.
@@ -15,17 +16,11 @@ func TestTrimmed(t *testing.T) {
 		inserted, removed int
 		times             int
 	}{{8, 0.02, 0, 32, 1000}, {7, 0.015, 0, 32, 500}} {
-		pr, err := pair.Poisson(pair.Gaussian, c.scale, c.rate, c.inserted, c.removed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pr := must.Get(pair.Poisson(pair.Gaussian, c.scale, c.rate, c.inserted, c.removed))
 		steps := []pair.Step{{Pair: pr, Times: c.times}}
 		a := Accountant{}
 		for _, eps := range []float64{0.5, 2} {
-			few, err := a.parts(steps, trimAt(steps, eps))
-			if err != nil {
-				t.Fatal(err)
-			}
+			few := must.Get(a.parts(steps, trimAt(steps, eps)))
 			if !trimmed(few) {
 				t.Fatalf("%+v: nothing is left out", c)
 			}
@@ -34,14 +29,8 @@ func TestTrimmed(t *testing.T) {
 				t.Errorf("%+v: %v", c, err)
 				continue
 			}
-			all, err := a.parts(steps, pair.NoTrim)
-			if err != nil {
-				t.Fatal(err)
-			}
-			at, err := a.saddle(all, eps, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(a.parts(steps, pair.NoTrim))
+			at := must.Get(a.saddle(all, eps, 0))
 			full, err := newContour(t.Context(), all, at, eps, 1e-11, 1e9)
 			if err != nil {
 				t.Logf("%+v: all components: %v", c, err)
@@ -64,10 +53,7 @@ func TestTrimmed(t *testing.T) {
 // far out: with it the moments are out of range.
 func TestDrawsWithReplacement(t *testing.T) {
 	w := pair.Binomial(5000, 1e-4)
-	pr, err := pair.Shifted(pair.Gaussian, 2, w, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pr := must.Get(pair.Shifted(pair.Gaussian, 2, w, w))
 	v, err := Accountant{}.Bound(context.Background(), []pair.Step{{Pair: pr, Times: 100}}, pair.EpsilonAt(1e-6))
 	if err != nil || v.Upper-v.Lower > 1e-10*v.Upper || v.Lower < 0.9*v.Upper {
 		t.Errorf("ε in %v: %v", v, err)
@@ -83,16 +69,10 @@ func TestFarEncloses(t *testing.T) {
 		group, times int
 		ends         bool
 	}{{1, .02, 32, 300, true}, {5, .1, 32, 300, true}, {8, .02, 200, 300, true}, {16, .001, 1000, 1000, false}} {
-		pr, err := pair.Poisson(pair.Gaussian, c.scale, c.rate, 0, c.group)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pr := must.Get(pair.Poisson(pair.Gaussian, c.scale, c.rate, 0, c.group))
 		steps := []pair.Step{{Pair: pr, Times: c.times}}
 		q := pair.EpsilonAt(1e-5)
-		want, err := Accountant{}.Bound(t.Context(), steps, q)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(Accountant{}.Bound(t.Context(), steps, q))
 		q.Far = 20
 		got, err := Accountant{}.Bound(t.Context(), steps, q)
 		if err != nil || got.Lower > want.Upper || got.Upper < want.Lower || (got.Upper == math.MaxFloat64) != c.ends {

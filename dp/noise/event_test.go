@@ -62,7 +62,6 @@ func epsilons() (out []float64) {
 
 // δ is dp.Delta's for ε ≥ 0, and follows by symmetry below.
 func claimed(t *testing.T, e dp.Event, eps float64) float64 {
-	t.Helper()
 	g := must.Get(dp.Delta(t.Context(), e, dp.Relation{}, math.Abs(eps)))
 	if eps < 0 {
 		return -math.Expm1(eps) + math.Exp(eps)*g.Delta
@@ -259,11 +258,11 @@ func TestOtherEvents(t *testing.T) {
 	if err != nil || e != (dp.RandomizedResponse{Truth: 0.75}) {
 		t.Errorf("response: %v, %v", e, err)
 	}
-	if math.Abs(pair.Delta(mustResponse(t), 0)-0.5) > 1e-15 { // 0.75 − 0.25
+	if math.Abs(pair.Delta(mustResponse(), 0)-0.5) > 1e-15 { // 0.75 − 0.25
 		t.Error("the pair of the response")
 	}
 }
 
-func mustResponse(t *testing.T) pair.Pair {
+func mustResponse() pair.Pair {
 	return must.Get(pair.RandomizedResponse(0.75, 1, 0))
 }

@@ -10,16 +10,8 @@ import (
 
 	_ "coupling/lab/draws"
 	"coupling/lab/logspace"
+	"coupling/lab/must"
 )
-
-func must[T any](t interface{ Fatal(...any) }) func(T, error) T {
-	return func(v T, err error) T {
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-}
 
 // fixed is one substitution in n of size records without replacement, and draws in n draws.
 func fixed(noise Noise, scale float64, n, size int) (*Mixture, error) {
@@ -52,10 +44,7 @@ func TestSupport(t *testing.T) {
 		{Gaussian, 0, 3, 3 * half, inf},
 		{Laplace, 0, 1, math.Log1p(.5 * math.Expm1(-1)), math.Log1p(.5 * math.Expm1(1))},
 	} {
-		p, err := Poisson(c.noise, 1, .5, c.inserted, c.removed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(Poisson(c.noise, 1, .5, c.inserted, c.removed))
 		s := p.Support()
 		same := func(a, b float64) bool { return a == b || math.Abs(a-b) < 1e-14 }
 		if !same(s.Min, c.low) || !same(s.Max, c.high) {
@@ -164,7 +153,7 @@ func TestMomentLaws(t *testing.T) {
 func TestMomentBySum(t *testing.T) {
 	for _, sigma := range []float64{0.4, 1, 7, 300} {
 		for _, r := range []float64{1e-9, 1e-3, 0.3} {
-			m := must[*Mixture](t)(Poisson(Gaussian, sigma, r, 0, 1))
+			m := must.Get(Poisson(Gaussian, sigma, r, 0, 1))
 			for _, alpha := range []int{2, 3, 17, 150, 1200} {
 				s := logspace.Zero()
 				for k := 2; k <= alpha; k++ {
@@ -192,7 +181,7 @@ func TestNormBySampling(t *testing.T) {
 	const n = 200_000
 	for _, d := range []int{2, 3, 4, 9} {
 		zeta, shift := 1.3, 0.8
-		p := must[Pair](t)(NewNorm(zeta, d, shift, 1))
+		p := must.Get(NewNorm(zeta, d, shift, 1))
 		for _, eps := range []float64{-0.5, 0, 0.4, 0.9} {
 			hits := 0
 			for range n {
@@ -225,7 +214,7 @@ func TestNormBySampling(t *testing.T) {
 func TestNormGrowsWithDimension(t *testing.T) {
 	last := math.Inf(1)
 	for _, d := range []int{1, 2, 3, 5, 50, 5000} {
-		p := must[Pair](t)(NewNorm(1, d, 1, 0.3))
+		p := must.Get(NewNorm(1, d, 1, 0.3))
 		got := Delta(p, 0.05)
 		if !(got < last) || got <= 0 {
 			t.Errorf("d = %d: δ = %v, one dimension less %v", d, got, last)
@@ -238,9 +227,9 @@ func TestResponseEither(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		truth := rapid.Float64Range(0.5, 1).Draw(t, "truth")
 		x, y := rapid.Float64Range(0, 1).Draw(t, "flip P"), rapid.Float64Range(0, 1).Draw(t, "flip Q")
-		a := must[*Discrete](t)(RandomizedResponse(truth, x, 0))
-		b := must[*Discrete](t)(RandomizedResponse(truth, 0, y))
-		m := must[*Discrete](t)(ResponseEither(truth, x, y))
+		a := must.Get(RandomizedResponse(truth, x, 0))
+		b := must.Get(RandomizedResponse(truth, 0, y))
+		m := must.Get(ResponseEither(truth, x, y))
 		for eps := -4.0; eps < 4; eps += 0.1 {
 			want := max(Delta(a, eps), Delta(b, eps))
 			// of three values each is rounded, and so is the log that each is the exponential of
@@ -304,11 +293,8 @@ func err2[T any](_ T, err error) error { return err }
 // largest loss is e^−2000.
 func TestSymmetricFarOut(t *testing.T) {
 	for _, scale := range []float64{1. / 700, 1. / 800, 1. / 2000} {
-		half := must[*Mixture](t)(Poisson(Laplace, scale, .5, 0, 1))
-		s, err := NewSymmetric(half)
-		if err != nil {
-			t.Fatal(err)
-		}
+		half := must.Get(Poisson(Laplace, scale, .5, 0, 1))
+		s := must.Get(NewSymmetric(half))
 		for _, alpha := range []float64{1.5, 2, 30} {
 			want, _ := half.LogMoment(alpha)
 			if got, e := s.LogMoment(alpha); got+e < want {
@@ -340,9 +326,9 @@ func TestGaussianSum(t *testing.T) {
 			t.Error("at σ = 1 the sum is no discrete Gaussian")
 		}
 	}
-	d := must[Pair](t)(DiscreteGaussian(2.5, 1, 1, Binomial(1, 1), Binomial(0, 1)))
+	d := must.Get(DiscreteGaussian(2.5, 1, 1, Binomial(1, 1), Binomial(0, 1)))
 	exact := d.(*Discrete)
-	power := must[*Discrete](t)(exact.Power(2))
+	power := must.Get(exact.Power(2))
 	for _, eps := range []float64{0, .3, 1, 5} {
 		if got, want := power.LogDelta(eps), Product(exact, exact).LogDelta(eps); math.Abs(got-want) > 1e-12 {
 			t.Errorf("two steps: log δ(%v) = %v, point by point %v", eps, got, want)
@@ -354,10 +340,7 @@ func TestGaussianSum(t *testing.T) {
 func TestEncloseMovesRatios(t *testing.T) {
 	const off = 1e-6
 	law := Ratios{X: []float64{.5, 1.5}, Q: []float64{.5, .5}}
-	e, err := Enclose(law, law, Support{Min: math.Log(.4), Max: math.Log(1.6)}, Rounding{Ratio: off})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Enclose(law, law, Support{Min: math.Log(.4), Max: math.Log(1.6)}, Rounding{Ratio: off}))
 	under, _ := Under(e)
 	for _, eps := range []float64{-.3, 0, .3} {
 		want := .5 * (max(0, 1.5-math.Exp(eps)) + max(0, .5-math.Exp(eps)))

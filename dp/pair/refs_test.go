@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"coupling/dp/internal/refs"
+	"coupling/lab/must"
 )
 
 type refMixture struct{ W, Mean []string }
@@ -35,10 +36,7 @@ func (c baseCase) pair(t *testing.T) *Mixture {
 	if c.Noise == "laplace" {
 		noise = Laplace
 	}
-	m, err := NewMixture(noise, refs.Number(t, c.Scale), c.P.components(t), c.Q.components(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMixture(noise, refs.Number(t, c.Scale), c.P.components(t), c.Q.components(t)))
 	return m
 }
 

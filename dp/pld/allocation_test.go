@@ -6,20 +6,15 @@ import (
 
 	"coupling/dp/pair"
 	"coupling/dp/pld"
+	"coupling/lab/must"
 )
 
 // One of three steps of a mechanism on three points, one of which P alone has, by enumeration: the
 // pair encloses δ at every ε, in both directions, and closely.
 func TestAllocatedByEnumeration(t *testing.T) {
 	p, q := []float64{.5, .3, .19, .01}, []float64{.2, .3, .5, 0}
-	one, err := pair.NewDiscrete(p, q)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := pld.Allocated(one, 3, pld.FineLaw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(pair.NewDiscrete(p, q))
+	e := must.Get(pld.Allocated(one, 3, pld.FineLaw))
 	for _, eps := range []float64{-1, -.2, 0, .1, .3, .5, .7, .9} {
 		remove, add := 0.0, 0.0
 		for k := range 64 {
@@ -45,7 +40,7 @@ func TestRareSamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some seconds")
 	}
-	g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(t, pair.Gaussian, .5, 1e-6, 0, 1), 1_000_000),
+	g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(pair.Gaussian, .5, 1e-6, 0, 1), 1_000_000),
 		pair.EpsilonAt(1e-5))
 	if err != nil || g.Upper < .02661 || g.Lower > .02664 || g.Upper-g.Lower > 2e-3*g.Upper {
 		t.Errorf("%v, %v", g, err)
@@ -55,7 +50,7 @@ func TestRareSamples(t *testing.T) {
 // Losses of thousands leave the range of products of laws, which are then refused: the answer is that of the grid.
 func TestLargeLosses(t *testing.T) {
 	for _, sigma := range []float64{.0256, .1, .25} {
-		g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(t, pair.Gaussian, sigma, .04, 0, 1), 2250),
+		g, err := pld.Accountant{}.Bound(t.Context(), repeat(poisson(pair.Gaussian, sigma, .04, 0, 1), 2250),
 			pair.EpsilonAt(1e-5))
 		if err != nil || !(g.Upper < 2250*(9/sigma+1/(2*sigma*sigma))) || !(g.Lower <= g.Upper) {
 			t.Errorf("σ = %v: %v, %v", sigma, g, err)

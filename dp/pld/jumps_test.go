@@ -39,10 +39,7 @@ func TestPowerByEnumeration(t *testing.T) {
 		if _, _, rest, ok := o.split(bracket{one, one}, times); !ok || rest.mass > negligibleMass {
 			t.Fatalf("operation %d: no large ratios, or too many: %+v", o, rest)
 		}
-		all, _, err := o.power(bracket{one, one}, times, fineness{2000, 2000, 2000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		all, _ := must.Get2(o.power(bracket{one, one}, times, fineness{2000, 2000, 2000}))
 		mean := enumerated(value, func(m float64) float64 { return m })
 		for _, by := range []float64{.6, .9, 1, 1.1, 1.3, 1.7} {
 			c := mean * by
@@ -201,24 +198,13 @@ func TestBarycentresMoveDown(t *testing.T) {
 // The product of a billion ratios, by whose rounding its law is not to be below the truth or above it
 // on the wrong side: a rare response of two points, which is binomial.
 func TestProductOfABillion(t *testing.T) {
-	r, err := pair.RandomizedResponse(.9, 0, 1e-9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(pair.RandomizedResponse(.9, 0, 1e-9))
 	steps := []pair.Step{{Pair: r, Times: 1_000_000_000}}
 	for _, delta := range []float64{1e-6, 1e-8} {
-		exact, err := closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(delta))
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts, err := Accountant{}.parts(steps)
-		if err != nil {
-			t.Fatal(err)
-		}
+		exact := must.Get(closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(delta)))
+		parts := must.Get(Accountant{}.parts(steps))
 		q := question{logDelta: math.Log(delta), invert: true, limit: math.NaN()}
-		if err := parts[0].prepare(q.logDelta, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(parts[0].prepare(q.logDelta, 1))
 		for _, by := range []fineness{{FineLaw / 4, FineLaw / 4, FineLaw / 4}, {48, 192, 384}, {192, 96, 96}} {
 			v, err := direct(t.Context(), parts, q, by)
 			if err != nil || v.Lower > exact.Upper || v.Upper < exact.Lower || !(v.Lower > .7*exact.Lower) {
@@ -253,19 +239,10 @@ func TestSplitLeavesLittle(t *testing.T) {
 
 // Products of laws and the grid of equal bins answer the same question where both can.
 func TestLawsAgreeWithBins(t *testing.T) {
-	p, err := pair.Poisson(pair.Gaussian, 1, 1e-3, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Gaussian, 1, 1e-3, 0, 1))
 	steps := []pair.Step{{Pair: p, Times: 500}}
-	bins, err := Accountant{Width: 1e-4}.Bound(t.Context(), steps, pair.EpsilonAt(1e-6))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := Accountant{}.parts(steps)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bins := must.Get(Accountant{Width: 1e-4}.Bound(t.Context(), steps, pair.EpsilonAt(1e-6)))
+	parts := must.Get(Accountant{}.parts(steps))
 	q := question{logDelta: math.Log(1e-6), invert: true, limit: math.NaN()}
 	if (Accountant{}).rare(parts, q.logDelta, 1) {
 		t.Error("a rate of a thousandth is said to be rare")
@@ -280,18 +257,10 @@ func TestLawsAgreeWithBins(t *testing.T) {
 // many, and narrowly where rare large losses decide.
 func TestLawsEncloseContours(t *testing.T) {
 	for _, c := range []struct{ noise, exact, width float64 }{{.5, .0266179717, .2}, {.3, 5.367870606, .02}} {
-		p, err := pair.Poisson(pair.Gaussian, c.noise, 1e-6, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		parts, err := Accountant{}.parts([]pair.Step{{Pair: p, Times: 1_000_000}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(pair.Poisson(pair.Gaussian, c.noise, 1e-6, 0, 1))
+		parts := must.Get(Accountant{}.parts([]pair.Step{{Pair: p, Times: 1_000_000}}))
 		q := question{logDelta: math.Log(1e-5), invert: true, limit: math.NaN()}
-		if err := parts[0].prepare(q.logDelta, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(parts[0].prepare(q.logDelta, 1))
 		for _, by := range []fineness{{bulk: 48, jumps: 192}, {bulk: 96, jumps: 192}, {bulk: 192, jumps: 96},
 			{bulk: 192, jumps: 768}, {bulk: 400, jumps: 400}} {
 			v, err := direct(t.Context(), parts, q, by)

@@ -6,19 +6,14 @@ import (
 
 	"coupling/dp/pair"
 	"coupling/lab/logspace"
+	"coupling/lab/must"
 )
 
 // An answer from a composition that is kept meets that of one made for the question, is hardly wider, and
 // does not depend on what was asked before.
 func TestKept(t *testing.T) {
-	step, err := pair.Poisson(pair.Gaussian, .8, 1, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	epoch, err := Allocated(step, 100, FineLaw/4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	step := must.Get(pair.Poisson(pair.Gaussian, .8, 1, 0, 1))
+	epoch := must.Get(Allocated(step, 100, FineLaw/4))
 	var questions []question
 	for _, delta := range []float64{1e-3, 1e-5, 1e-6, 1e-8} {
 		questions = append(questions, question{logDelta: logspace.Log(delta), invert: true, limit: math.NaN()})

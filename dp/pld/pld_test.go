@@ -17,14 +17,11 @@ import (
 	"coupling/dp/dptest"
 	"coupling/dp/pair"
 	"coupling/dp/pld"
+	"coupling/lab/must"
 )
 
-func poisson(t testing.TB, noise pair.Noise, scale, rate float64, inserted, removed int) pair.Pair {
-	t.Helper()
-	p, err := pair.Poisson(noise, scale, rate, inserted, removed)
-	if err != nil {
-		t.Fatal(err)
-	}
+func poisson(noise pair.Noise, scale, rate float64, inserted, removed int) pair.Pair {
+	p := must.Get(pair.Poisson(noise, scale, rate, inserted, removed))
 	return p
 }
 
@@ -51,13 +48,13 @@ func TestContourIsInside(t *testing.T) {
 	for range trials {
 		sigma, rate := math.Exp(between(-0.5, 2)), math.Exp(between(-5, -0.5))
 		n := int(math.Exp(between(3, 10)))
-		pr := poisson(t, pair.Gaussian, sigma, rate, rng.IntN(3), 1+rng.IntN(3))
+		pr := poisson(pair.Gaussian, sigma, rate, rng.IntN(3), 1+rng.IntN(3))
 		if rng.IntN(2) == 0 {
 			pr = pr.Swap()
 		}
 		steps := repeat(pr, n)
 		if rng.IntN(2) == 0 {
-			steps = append(steps, pair.Step{Pair: poisson(t, pair.Gaussian, 4, 1, 0, 1), Times: 3})
+			steps = append(steps, pair.Step{Pair: poisson(pair.Gaussian, 4, 1, 0, 1), Times: 3})
 		}
 		delta := math.Exp(-between(1, 300))
 		exact, err := contour.Accountant{Work: 1e6}.Bound(context.Background(), steps, pair.EpsilonAt(delta))
@@ -66,10 +63,7 @@ func TestContourIsInside(t *testing.T) {
 		}
 		compared++
 		a := pld.Accountant{Width: 2e-2, Bins: 1 << 14, Work: 2_000_000}
-		got, err := a.Bound(context.Background(), steps, pair.EpsilonAt(delta))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(a.Bound(context.Background(), steps, pair.EpsilonAt(delta)))
 		if got.Lower > exact.Upper || got.Upper < exact.Lower {
 			t.Errorf("%v: exact ε in %v, outside %v", steps, exact, got)
 		}
@@ -89,10 +83,7 @@ func TestContourIsInside(t *testing.T) {
 // Randomised response composes to a binomial loss: δ(ε) = Σ C(T,k) (θ^k θ̄^(T−k) − e^ε θ^(T−k) θ̄^k)₊.
 func TestRandomizedResponse(t *testing.T) {
 	for _, theta := range []float64{0.52, 0.75, 0.9} {
-		rr, err := pair.RandomizedResponse(theta, 0, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		rr := must.Get(pair.RandomizedResponse(theta, 0, 1))
 		for i, n := range []int{1, 7, 100} {
 			if testing.Short() && (i == 1 || theta == 0.75) {
 				continue
@@ -122,22 +113,13 @@ func TestRandomizedResponse(t *testing.T) {
 
 // One step has the profile of its pair, whatever the pair.
 func TestOneStep(t *testing.T) {
-	fixed, err := oneExchanged(pair.Gaussian)
-	if err != nil {
-		t.Fatal(err)
-	}
-	laplaceFixed, err := oneExchanged(pair.Laplace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	norm, err := pair.NewNorm(0.7, 3, 1, 0.3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fixed := must.Get(oneExchanged(pair.Gaussian))
+	laplaceFixed := must.Get(oneExchanged(pair.Laplace))
+	norm := must.Get(pair.NewNorm(0.7, 3, 1, 0.3))
 	for _, p := range []pair.Pair{
-		poisson(t, pair.Gaussian, 0.5, 0.1, 0, 1), poisson(t, pair.Laplace, 0.5, 0.1, 2, 1),
-		poisson(t, pair.Laplace, 1, 1, 0, 1),
-		poisson(t, pair.Gaussian, 0.05, 1, 0, 1), fixed, laplaceFixed, norm,
+		poisson(pair.Gaussian, 0.5, 0.1, 0, 1), poisson(pair.Laplace, 0.5, 0.1, 2, 1),
+		poisson(pair.Laplace, 1, 1, 0, 1),
+		poisson(pair.Gaussian, 0.05, 1, 0, 1), fixed, laplaceFixed, norm,
 	} {
 		for _, eps := range []float64{0, 0.1, 0.5, 2, 10} {
 			want := pair.Delta(p, eps)
@@ -168,10 +150,7 @@ func TestReferences(t *testing.T) {
 		t.Log("../shared/refs/dp/composed_*.json are not here: only the cases in testdata are compared")
 	}
 	for _, f := range append(files, "testdata/composed.json") {
-		raw, err := os.ReadFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(os.ReadFile(f))
 		var file struct{ Cases []refCase }
 		if err := json.Unmarshal([]byte(strings.NewReplacer(": NaN", ": null", ": Infinity", ": null").
 			Replace(string(raw))), &file); err != nil {
@@ -187,10 +166,7 @@ func TestReferences(t *testing.T) {
 
 func (c refCase) check(t *testing.T) {
 	number := func(s string) float64 {
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(strconv.ParseFloat(s, 64))
 		return v
 	}
 	side := func(w, m []string) (out []pair.Component) {
@@ -199,10 +175,7 @@ func (c refCase) check(t *testing.T) {
 		}
 		return out
 	}
-	p, err := pair.NewMixture(pair.Gaussian, number(c.Scale), side(c.P.W, c.P.Mean), side(c.Q.W, c.Q.Mean))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.NewMixture(pair.Gaussian, number(c.Scale), side(c.P.W, c.P.Mean), side(c.Q.W, c.Q.Mean)))
 	for _, e := range c.Exact {
 		var own float64
 		if string(e.Err) == "null" || json.Unmarshal(e.Err, &own) != nil || own > 1e-12 || e.Eps == "nan" {
@@ -227,11 +200,8 @@ func (c refCase) check(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	g := poisson(t, pair.Gaussian, 1, 0.1, 0, 1)
-	leaky, err := pair.NewDiscrete([]float64{0.5, 0.499, 0.001}, []float64{0.499, 0.501, 0})
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := poisson(pair.Gaussian, 1, 0.1, 0, 1)
+	leaky := must.Get(pair.NewDiscrete([]float64{0.5, 0.499, 0.001}, []float64{0.499, 0.501, 0}))
 	for _, c := range []struct {
 		steps []pair.Step
 		delta float64
@@ -332,11 +302,11 @@ func BenchmarkEpsilon(b *testing.B) {
 		steps []pair.Step
 		delta float64
 	}{
-		{"sgd/T=160000", repeat(poisson(b, pair.Gaussian, 1.5, 1.0/1200, 0, 1), 160_000), 1e-5},
-		{"sgd/T=85000000", repeat(poisson(b, pair.Gaussian, 1.5, 1.0/1200, 0, 1), 85_000_000), 1e-5},
-		{"sgd/T=1000/delta=1e-20", repeat(poisson(b, pair.Gaussian, 1, 0.01, 0, 1), 1000), 1e-20},
-		{"group16/T=1000", repeat(poisson(b, pair.Gaussian, 5, 1e-3, 0, 16), 1000), 1e-6},
-		{"laplace/T=1000", repeat(poisson(b, pair.Laplace, 2, 0.01, 0, 1), 1000), 1e-6},
+		{"sgd/T=160000", repeat(poisson(pair.Gaussian, 1.5, 1.0/1200, 0, 1), 160_000), 1e-5},
+		{"sgd/T=85000000", repeat(poisson(pair.Gaussian, 1.5, 1.0/1200, 0, 1), 85_000_000), 1e-5},
+		{"sgd/T=1000/delta=1e-20", repeat(poisson(pair.Gaussian, 1, 0.01, 0, 1), 1000), 1e-20},
+		{"group16/T=1000", repeat(poisson(pair.Gaussian, 5, 1e-3, 0, 16), 1000), 1e-6},
+		{"laplace/T=1000", repeat(poisson(pair.Laplace, 2, 0.01, 0, 1), 1000), 1e-6},
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			var e pair.Answer

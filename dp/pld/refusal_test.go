@@ -6,15 +6,13 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // A response that is never wrong about one of two points has no optimistic measure but the trivial
 // one, which is no reason to refuse.
 func TestTrivialLowerEnd(t *testing.T) {
-	r, err := pair.RandomizedResponse(1, 0, 1e-5)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(pair.RandomizedResponse(1, 0, 1e-5))
 	for _, times := range []int{1, 5} {
 		if testing.Short() && times == 1 {
 			continue
@@ -33,10 +31,7 @@ func TestUnderflow(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a fine grid takes seconds")
 	}
-	p, err := pair.Poisson(pair.Gaussian, 17.95, 0.0288, 1, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Gaussian, 17.95, 0.0288, 1, 1))
 	v, err := Accountant{}.Bound(t.Context(), []pair.Step{{Pair: p, Times: 8}}, pair.DeltaAt(0.5114594983))
 	if err != nil || !(v.Upper > 0 && v.Upper < 1e-290) || v.Lower > v.Upper {
 		t.Errorf("%v, %v", v, err)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // Rare atoms, one of them at the largest loss, which is a round number or not, alone and with another pair: ε is
@@ -18,10 +19,7 @@ func TestRareAtoms(t *testing.T) {
 			p := []float64{c.first, c.second, 1 - c.first - c.second}
 			q := []float64{c.first * math.Exp(-loss), c.second * .8, 0}
 			q[2] = 1 - q[0] - q[1]
-			d, err := pair.NewDiscrete(p, q)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must.Get(pair.NewDiscrete(p, q))
 			steps := []pair.Step{{Pair: d, Times: times}}
 			got, err := Accountant{Width: c.width}.Bound(t.Context(), steps, pair.EpsilonAt(delta))
 			if err != nil {
@@ -62,10 +60,7 @@ func rareDelta(p, q []float64, times int, eps float64) (sum float64) {
 
 // A part whose removal loses far less than its insertion has cells that increase.
 func TestInsertionOfRareLaplace(t *testing.T) {
-	p, err := pair.Poisson(pair.Laplace, .1, 1e-5, 0, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(pair.Poisson(pair.Laplace, .1, 1e-5, 0, 1))
 	for _, times := range []int{1, 8, 17, 100} {
 		got, err := Accountant{}.Bound(t.Context(), []pair.Step{{Pair: p.Swap(), Times: times}}, pair.EpsilonAt(1e-6))
 		if err != nil || !(got.Lower <= got.Upper) {

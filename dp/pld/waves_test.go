@@ -1,150 +1,105 @@
 package pld
 
 import (
+	"fmt"
 	"math"
 	"math/cmplx"
 	"slices"
 	"testing"
 
 	"coupling/dp/pair"
+	"coupling/lab/must"
 
 	"gonum.org/v1/gonum/floats"
 )
 
-// waveCases are measures of one step, some with gaps, with the lattice and the window of their composition.
-func waveCases(t *testing.T,
-	check func(name string, ms []tilted, times []float64, s float64, l lattice, first float64)) {
+// Few waves are enough for measures of one step, some with gaps, where masses are off by what is allowed for too.
+func TestWaves(t *testing.T) {
 	for _, c := range []struct {
-		name  string
-		pair  func() (pair.Pair, error)
-		times float64
-		eps   float64
+		name        string
+		noise       pair.Noise
+		scale, rate float64
+		inserted    int
+		times       int
+		eps         float64
 	}{
-		{"Laplace", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 1, .01, 0, 1) }, 1000, 1.2},
-		{"Laplace, many", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 2, .01, 1, 0) }, 100_000, 3},
-		{"Laplace, few", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 1, .1, 0, 1) }, 400, 6},
-		{"Gauss", func() (pair.Pair, error) { return pair.Poisson(pair.Gaussian, 1, .01, 0, 1) }, 2000, 1},
-		{"small", func() (pair.Pair, error) { return pair.Poisson(pair.Laplace, 3, .001, 0, 1) }, 2000, 0},
+		{"Laplace", pair.Laplace, 1, .01, 0, 1000, 1.2},
+		{"Laplace, many", pair.Laplace, 2, .01, 1, 100_000, 3},
+		{"Laplace, few", pair.Laplace, 1, .1, 0, 400, 6},
+		{"Gauss", pair.Gaussian, 1, .01, 0, 2000, 1},
+		{"small", pair.Laplace, 3, .001, 0, 2000, 0},
 	} {
-		p, err := c.pair()
-		if err != nil {
-			t.Fatal(err)
-		}
-		steps := []pair.Step{{Pair: p, Times: int(c.times)}}
-		parts, err := Accountant{}.parts(steps)
-		if err != nil {
-			t.Fatal(err)
-		}
-		q := question{eps: c.eps, limit: math.NaN()}
+		p := must.Get(pair.Poisson(c.noise, c.scale, c.rate, c.inserted, 1-c.inserted))
+		parts := must.Get(Accountant{}.parts([]pair.Step{{Pair: p, Times: c.times}}))
 		unit := unitOf(parts)
-		if err := parts[0].prepare(-30, unit); err != nil {
-			t.Fatal(err)
-		}
-		v, err := refineTilt(t.Context(), parts, q)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := Accountant{}.evaluate(t.Context(), parts, v, unit, 800, 1<<16)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(parts[0].prepare(-30, unit))
+		v := must.Get(refineTilt(t.Context(), parts, question{eps: c.eps, limit: math.NaN()}))
+		s := must.Get(Accountant{}.evaluate(t.Context(), parts, v, unit, 800, 1<<16))
+		d := density{lattice: s.high.lattice, s: v.s, first: s.high.first}
 		for _, m := range []*measure{&parts[0].high, &parts[0].low} {
 			k, _, _ := m.logMoment(v.s)
-			check(c.name, []tilted{m.tilted(v.s, k)}, []float64{c.times}, v.s, s.high.lattice, s.high.first)
+			for _, off := range []float64{0, 1e-7} {
+				t.Run(fmt.Sprintf("%s, off by %v", c.name, off), func(t *testing.T) {
+					right := m.tilted(v.s, k)
+					wrong := right
+					wrong.w, wrong.err = slices.Clone(right.w), right.err+off
+					floats.Scale(1-off, wrong.w)
+					checkFrequencies(t, right, wrong, float64(c.times), d.lattice)
+					checkWaves(t, right, wrong, float64(c.times), d)
+				})
+			}
 		}
 	}
 }
 
 // A composition by few waves is that by all bins: both enclose δ at every ε, and differ by rounding alone.
-func TestWavesAreBins(t *testing.T) {
-	waveCases(t, func(name string, ms []tilted, times []float64, s float64, l lattice, first float64) {
-		waves, bins := &density{lattice: l, s: s, first: first}, &density{lattice: l, s: s, first: first}
-		bins.composeBins(t.Context(), ms, times)
-		if !waves.composeWaves(ms, times) {
-			t.Errorf("%s: no few waves suffice", name)
-			return
+func checkWaves(t *testing.T, right, m tilted, times float64, d density) {
+	waves, bins := d, d
+	bins.composeBins(t.Context(), []tilted{right}, []float64{times})
+	if !waves.composeWaves([]tilted{m}, []float64{times}) {
+		t.Fatal("no few waves suffice")
+	}
+	if len(waves.waves) > d.bins/20 {
+		t.Errorf("%d waves of %d bins", len(waves.waves), d.bins)
+	}
+	for part := -.1; part < .9; part += .013 {
+		eps := d.first + part*float64(d.bins)*d.width
+		lo, hi := waves.log(eps)
+		low, high := bins.log(eps)
+		if !(lo <= high && low <= hi) || m.err == right.err && high-low < 1e-8 && !(hi-lo < 1e-7) {
+			t.Errorf("at ε = %v: log δ in [%v, %v] by waves, [%v, %v] by bins", eps, lo, hi, low, high)
 		}
-		if len(waves.waves) > l.bins/20 {
-			t.Errorf("%s: %d waves of %d bins", name, len(waves.waves), l.bins)
-		}
-		end := first + float64(l.bins)*l.width
-		for part := -.1; part < .9; part += .013 {
-			eps := first + part*(end-first)
-			lo, hi := waves.log(eps)
-			low, high := bins.log(eps)
-			if !(lo <= high && low <= hi) || high-low < 1e-8 && !(hi-lo < 1e-7) {
-				t.Errorf("%s at ε = %v: log δ in [%v, %v] by waves, [%v, %v] by bins", name, eps, lo, hi, low, high)
-			}
-		}
-	})
+	}
 }
 
 // The bounds of a frequency's size hold at each between the two they are for, and the frequencies left out sum to less
 // than their bound.
-func TestFrequenciesLeftOut(t *testing.T) {
-	waveCases(t, func(name string, ms []tilted, times []float64, _ float64, l lattice, _ float64) {
-		m := ms[0]
-		size := func(k int) float64 {
-			z := complex(0, 0)
-			for j, w := range m.w {
-				z += cmplx.Rect(w, l.frequency(k)*m.loss[j])
-			}
-			return math.Log(cmplx.Abs(z))
+func checkFrequencies(t *testing.T, right, m tilted, times float64, l lattice) {
+	size := func(k int) float64 {
+		z := complex(0, 0)
+		for j, w := range right.w {
+			z += cmplx.Rect(w, l.frequency(k)*m.loss[j])
 		}
-		worst := math.Inf(-1)
-		for k := 1; k < l.bins/2; k = k*9/8 + 1 {
-			a, b := l.frequency(k), l.frequency(min(l.bins/2, k*9/8))
-			spread, cancelled := m.spread(a, b), m.cancelled(a, b)
-			for _, at := range []int{k, k + k/16, min(l.bins/2, k*9/8)} {
-				if got := size(at); got > spread+1e-12 || got > cancelled+1e-12 {
-					t.Errorf("%s: frequency %d of size e^%v, bounds %v and %v", name, at, got, spread, cancelled)
-				}
-			}
-			worst = max(worst, times[0]*size(k))
-		}
-		n, rest := l.fewest(ms, times)
-		sum := 0.0
-		for k := n; k < min(l.bins/2, n+2000); k++ {
-			sum += 2 * math.Exp(times[0]*size(k))
-		}
-		if n == 0 || sum > rest {
-			t.Errorf("%s: beyond %d waves a sum of %v, bound %v", name, n, sum, rest)
-		}
-	})
-}
-
-// Bounds of masses that are off by what is allowed for hold for the right ones.
-func TestWrongMasses(t *testing.T) {
-	const off = 1e-7
-	waveCases(t, func(name string, ms []tilted, times []float64, s float64, l lattice, first float64) {
-		waves, bins := &density{lattice: l, s: s, first: first}, &density{lattice: l, s: s, first: first}
-		bins.composeBins(t.Context(), ms, times)
-		m := ms[0]
-		m.w, m.err = slices.Clone(m.w), m.err+off
-		floats.Scale(1-off, m.w)
-		for k := 1; k < 100; k *= 3 {
-			y := l.frequency(k)
-			z := complex(0, 0)
-			for j, w := range ms[0].w {
-				z += cmplx.Rect(w, y*m.loss[j])
-			}
-			size, a, b := math.Log(cmplx.Abs(z))-1e-12, m.spread(y, y), m.cancelled(y, y)
-			if size > a || size > b {
-				t.Errorf("%s: frequency %d of size e^%v, bounds %v and %v", name, k, size, a, b)
+		return math.Log(cmplx.Abs(z))
+	}
+	for k := 1; k < l.bins/2; k = k*9/8 + 1 {
+		last := min(l.bins/2, k*9/8)
+		a, b := l.frequency(k), l.frequency(last)
+		spread, cancelled := m.spread(a, b), m.cancelled(a, b)
+		for _, at := range []int{k, k + k/16, last} {
+			if got := size(at) - 1e-12; got > spread || got > cancelled {
+				t.Errorf("frequency %d of size e^%v, bounds %v and %v", at, got, spread, cancelled)
 			}
 		}
-		if !waves.composeWaves([]tilted{m}, times) {
-			t.Fatalf("%s: no few waves suffice", name)
-		}
-		for part := 0.; part < .9; part += .1 {
-			eps := first + part*float64(l.bins)*l.width
-			lo, hi := waves.log(eps)
-			low, high := bins.log(eps)
-			if !(lo <= high && low <= hi) {
-				t.Errorf("%s at ε = %v: log δ in [%v, %v] by waves, [%v, %v] by bins", name, eps, lo, hi, low, high)
-			}
-		}
-	})
+	}
+	n, rest := l.fewest([]tilted{m}, []float64{times})
+	sum := 0.0
+	for k := n; k < min(l.bins/2, n+2000); k++ {
+		sum += 2 * math.Exp(times*size(k))
+	}
+	if n == 0 || sum > rest {
+		t.Errorf("beyond %d waves a sum of %v, bound %v", n, sum, rest)
+	}
 }
 
 // Far from 0, where a phase is large, its rounding is within the bounds.

@@ -166,13 +166,10 @@ func TestAdversary(t *testing.T) {
 // answers what was declared, each question once and in any order, and goes on after it was closed.
 func TestDeclare(t *testing.T) {
 	budget := dp.Budget{Epsilon: 1, Delta: 1e-6}
-	sigma, _, err := dp.MinNoise(t.Context(), budget, func(sigma float64) dp.Event {
+	sigma, _ := must.Get2(dp.MinNoise(t.Context(), budget, func(sigma float64) dp.Event {
 		return dp.Compose{dp.DiscreteGaussian{Sigma: sigma, Sensitivity: 1},
 			dp.DiscreteLaplace{Scale: 4, Sensitivity: 1}}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	count, histogram := query.Noise{Sigma: sigma}, query.Noise{Scale: 4}
 	path := filepath.Join(t.TempDir(), "ledger")
 	open := func() *query.Session {

@@ -21,14 +21,11 @@ import (
 func TestLedger(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ages.ledger")
 	open := func(eps float64) *Session {
-		s, err := Session{
+		s := must.Get(Session{
 			Budget:    dp.Budget{Epsilon: eps, Delta: 1e-6},
 			KeysDelta: 1e-7,
 			Source:    noise.Seeded(rand.New(rand.NewPCG(1, 2))),
-		}.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}.Open(path))
 		return s
 	}
 	left := func(s *Session) string {

@@ -187,38 +187,40 @@ func TestArgmax(t *testing.T) {
 }
 
 func TestBadInput(t *testing.T) {
-	ctx, n := t.Context(), query.Noise{Scale: 1}
-	for name, ask := range map[string]func(s *query.Session) error{
-		"no noise":   func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{}); return err },
-		"two noises": func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{1, 1}); return err },
-		"negative":   func(s *query.Session) error { _, err := s.Count(ctx, 1, query.Noise{Scale: -1}); return err },
-		"NaN": func(s *query.Session) error {
-			_, err := s.Count(ctx, 1, query.Noise{Sigma: math.NaN()})
-			return err
-		},
-		"twice": func(s *query.Session) error {
-			_, err := s.Histogram(ctx, nil, []string{"a", "a"}, n)
-			return err
-		},
-		"order":       func(s *query.Session) error { _, err := s.Sum(ctx, nil, 1, 0, 1, n); return err },
-		"step":        func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1, .3, n); return err },
-		"all rounded": func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1, 8, n); return err },
-		"too fine":    func(s *query.Session) error { _, err := s.Sum(ctx, nil, 0, 1e9, 0x1p-30, n); return err },
-		"delta":       func(s *query.Session) error { _, err := s.UnknownKeys(ctx, nil, 1, 0); return err },
-		"no scores":   func(s *query.Session) error { _, err := s.Argmax(ctx, nil, 1, true); return err },
-		"below 0":     func(s *query.Session) error { _, err := s.Count(ctx, -1, n); return err },
-		"too many":    func(s *query.Session) error { _, err := s.Count(ctx, 1<<50+1, n); return err },
-		"no keys": func(s *query.Session) error {
-			s.KeysDelta = 0
-			_, err := s.UnknownKeys(ctx, nil, 1, 1e-9)
-			return err
-		},
-		"all keys":  func(s *query.Session) error { s.KeysDelta = 1; _, err := s.Count(ctx, 1, n); return err },
-		"no source": func(s *query.Session) error { s.Source = nil; _, err := s.Count(ctx, 1, n); return err },
-	} {
+	ctx, n, s := t.Context(), query.Noise{Scale: 1}, session(100)
+	changed := func(change func(s *query.Session)) *query.Session {
 		s := session(100)
-		if err := ask(s); !errors.Is(err, dp.ErrParameter) || s.Event() != nil {
-			t.Errorf("%s: %v; spent %v", name, err, s.Event())
+		change(s)
+		return s
+	}
+	noKeys := changed(func(s *query.Session) { s.KeysDelta = 0 })
+	allKeys := changed(func(s *query.Session) { s.KeysDelta = 1 })
+	noSource := changed(func(s *query.Session) { s.Source = nil })
+	for name, err := range map[string]error{
+		"no noise":    must.Err(s.Count(ctx, 1, query.Noise{})),
+		"two noises":  must.Err(s.Count(ctx, 1, query.Noise{1, 1})),
+		"negative":    must.Err(s.Count(ctx, 1, query.Noise{Scale: -1})),
+		"NaN":         must.Err(s.Count(ctx, 1, query.Noise{Sigma: math.NaN()})),
+		"twice":       must.Err(s.Histogram(ctx, nil, []string{"a", "a"}, n)),
+		"order":       must.Err(s.Sum(ctx, nil, 1, 0, 1, n)),
+		"step":        must.Err(s.Sum(ctx, nil, 0, 1, .3, n)),
+		"all rounded": must.Err(s.Sum(ctx, nil, 0, 1, 8, n)),
+		"too fine":    must.Err(s.Sum(ctx, nil, 0, 1e9, 0x1p-30, n)),
+		"delta":       must.Err(s.UnknownKeys(ctx, nil, 1, 0)),
+		"no scores":   must.Err(s.Argmax(ctx, nil, 1, true)),
+		"below 0":     must.Err(s.Count(ctx, -1, n)),
+		"too many":    must.Err(s.Count(ctx, 1<<50+1, n)),
+		"no keys":     must.Err(noKeys.UnknownKeys(ctx, nil, 1, 1e-9)),
+		"all keys":    must.Err(allKeys.Count(ctx, 1, n)),
+		"no source":   must.Err(noSource.Count(ctx, 1, n)),
+	} {
+		if !errors.Is(err, dp.ErrParameter) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, s := range []*query.Session{s, noKeys, allKeys, noSource} {
+		if s.Event() != nil {
+			t.Errorf("spent %v", s.Event())
 		}
 	}
 }

@@ -20,8 +20,7 @@ const (
 )
 
 // drawn is the run of TestKilledProcess and what it releases at step k: more values than a chunk has.
-func drawn(t *testing.T, dir string) (r *Run, step func(k int, first float64) ([]float64, error)) {
-	t.Helper()
+func drawn(dir string) (r *Run, step func(k int, first float64) ([]float64, error)) {
 	r = &Run{Key: SeededKey(11), Releases: killedRelease, Dir: dir, Records: func(io.Writer) error { return nil }}
 	must.Do(r.Open())
 	return r, func(k int, first float64) ([]float64, error) {
@@ -37,7 +36,7 @@ func TestKilledProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("the child of TestKillAnywhere")
 	}
-	_, step := drawn(t, dir)
+	_, step := drawn(dir)
 	for k := range killedRelease {
 		v := must.Get(step(k, float64(k)))
 		fmt.Printf("released %d %x %x\n", k, v[0], v[len(v)-1])
@@ -74,7 +73,7 @@ func TestKillAnywhere(t *testing.T) {
 		if listed := strings.Count(string(ledger), "\nstep "); err != nil || listed < len(seen) {
 			t.Errorf("%d releases seen, %d listed: %v", len(seen), listed, err)
 		}
-		r, step := drawn(t, dir)
+		r, step := drawn(dir)
 		for k, line := range seen {
 			if _, err := step(k, -1); !errors.Is(err, ErrLedger) {
 				t.Errorf("step %d releases other values: %v", k, err)

@@ -18,14 +18,14 @@ import (
 // stepWorlds is a step of a run, batch, sum and noise as they are released, in two worlds that
 // differ in one record, seen along that record's gradient: the strongest direction.
 func stepWorlds(t *testing.T, rate, multiplier float64) audit.TwoWorlds[float64] {
-	tr := training(t, "")
-	m := bars(t, 4)
+	tr := training("")
+	m := bars(4)
 	tr.Net, tr.Rate, tr.NoiseMultiplier, tr.Clip = arch.Logistic(36, 2), rate, multiplier, .1
 	tr.Objective = classes(m)
 	r := begin(t, tr, 1)
-	direction := sumOf(t, r, []int{3})
+	direction := sumOf(r, []int{3})
 	floats.Scale(1/floats.Norm(direction, 2), direction)
-	sums := sumsOfAll(t, r, 4)
+	sums := sumsOfAll(r, 4)
 	return audit.TwoWorlds[float64]{
 		Run: func(rng *rand.Rand, world bool) (float64, error) {
 			var key release.Key
@@ -55,8 +55,7 @@ func stepWorlds(t *testing.T, rate, multiplier float64) audit.TwoWorlds[float64]
 }
 
 // sumsOfAll lists the sums of all batches of n records, by the set of records as bits: a sum is always the same.
-func sumsOfAll(t *testing.T, r *run, n int) (out [][]float64) {
-	t.Helper()
+func sumsOfAll(r *run, n int) (out [][]float64) {
 	for who := range 1 << n {
 		var batch []int
 		for i := range n {
@@ -64,7 +63,7 @@ func sumsOfAll(t *testing.T, r *run, n int) (out [][]float64) {
 				batch = append(batch, i)
 			}
 		}
-		out = append(out, sumOf(t, r, batch))
+		out = append(out, sumOf(r, batch))
 	}
 	return out
 }

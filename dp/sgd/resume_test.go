@@ -29,17 +29,17 @@ func TestKilledProcess(t *testing.T) {
 	if dir == "" {
 		t.Skip("the child of TestKillAndResume")
 	}
-	tr := training(t, dir)
+	tr := training(dir)
 	at, _ := strconv.Atoi(os.Getenv(killedEnv + "_AT"))
 	tr.Trace = func(done int) error {
-		fmt.Printf("after %d %x\n", done, weights(t, tr.Net))
+		fmt.Printf("after %d %x\n", done, weights(tr.Net))
 		if done == at {
 			return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 		return nil
 	}
 	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
-	fmt.Printf("after end %x\n", weights(t, tr.Net))
+	fmt.Printf("after end %x\n", weights(tr.Net))
 }
 
 // A run that is killed, without warning, after releases that no checkpoint holds, goes on with the
@@ -74,9 +74,9 @@ func TestKillAndResume(t *testing.T) {
 	if !slices.Equal(first, []string{"1", "4", "4"}) || len(seen) != 8 {
 		t.Errorf("runs began after steps %v, %d states were seen", first, len(seen))
 	}
-	tr := training(t, "")
+	tr := training("")
 	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
-	if got := fmt.Sprintf("%x\n", weights(t, tr.Net)); got != seen["end"] {
+	if got := fmt.Sprintf("%x\n", weights(tr.Net)); got != seen["end"] {
 		t.Error("killed and resumed, it ends in other weights than a run that never was")
 	}
 	ledger, err := os.ReadFile(filepath.Join(dir, "ledger"))
@@ -90,7 +90,7 @@ func TestKillAndResume(t *testing.T) {
 func TestOtherRunsAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	run := func(key uint64, change func(*Training)) error {
-		tr := training(t, dir)
+		tr := training(dir)
 		tr.Every = 100 // the checkpoint is written at the end only
 		if change != nil {
 			change(&tr)
@@ -135,7 +135,7 @@ func TestWorkersAreNotTheRun(t *testing.T) {
 	dir := t.TempDir()
 	for _, workers := range []int{1, 2} {
 		dev := must.Get(device.CPU{Workers: workers}.Open())
-		tr := training(t, dir)
+		tr := training(dir)
 		tr.Steps = 3 * workers
 		if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err != nil {
 			t.Errorf("%d workers: %v", workers, err)

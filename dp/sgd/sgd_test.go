@@ -26,8 +26,7 @@ import (
 )
 
 // bars are images of 6×6 that are bright on the left or on the right, by their label.
-func bars(t testing.TB, n int) *data.Images {
-	t.Helper()
+func bars(n int) *data.Images {
 	rng := rand.New(rand.NewPCG(8, 9))
 	m := must.Get(data.New(n, 1, 6, 6))
 	m.Labels, m.Classes = make([]int, n), []string{"left", "right"}
@@ -54,10 +53,10 @@ func small() nn.Layer {
 func classes(m *data.Images) Classification { return Classification{X: Pixels(m), Labels: m.Labels} }
 
 // training is a short one.
-func training(t testing.TB, dir string) Training {
+func training(dir string) Training {
 	return Training{
 		Net:             small(),
-		Objective:       classes(bars(t, 40)),
+		Objective:       classes(bars(40)),
 		Clip:            .5,
 		NoiseMultiplier: .7,
 		Rate:            .2,
@@ -82,13 +81,11 @@ func begin(t testing.TB, tr Training, scale float64) *run {
 	return r
 }
 
-func sumOf(t testing.TB, r *run, batch []int) []float64 {
-	t.Helper()
+func sumOf(r *run, batch []int) []float64 {
 	return must.Get(r.sum(0, batch))
 }
 
-func weights(t testing.TB, net nn.Layer) (out []float64) {
-	t.Helper()
+func weights(net nn.Layer) (out []float64) {
 	for _, p := range net.Params() {
 		v := must.Get(p.Value.Float64s())
 		out = append(out, v...)
@@ -98,11 +95,11 @@ func weights(t testing.TB, net nn.Layer) (out []float64) {
 
 // The sum over virtual batches is that of gradients taken and clipped one by one in float64.
 func TestSum(t *testing.T) {
-	tr := training(t, "")
+	tr := training("")
 	tr.Type, tr.Clip = device.Float64, 1.2
 	r := begin(t, tr, 1)
 	batch := []int{0, 3, 4, 5, 19, 20, 21, 22, 39}
-	got, want, clipped := sumOf(t, r, batch), make([]float64, nn.Count(r.Net.Params())), 0
+	got, want, clipped := sumOf(r, batch), make([]float64, nn.Count(r.Net.Params())), 0
 	for _, i := range batch {
 		p := &nn.Pass{}
 		dy := must.Get(r.Objective.Cotangent(Batch{Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: []int{i}}))
@@ -169,25 +166,25 @@ func TestSensitivity(t *testing.T) {
 				if testing.Short() && (trial == 1 || trial == 2) {
 					continue
 				}
-				tr := training(t, "")
-				m := bars(t, size)
+				tr := training("")
+				m := bars(size)
 				change(rand.New(rand.NewPCG(1, uint64(trial))), m)
 				tr.Objective, tr.Clip, tr.Virtual, tr.Rate = classes(m), []float64{1e-4, .5}[trial%2],
 					[]int{1, 16, size, 64}[trial], 1
 				r := begin(t, tr, scale)
 				all := everybody(m.Len())
-				with := sumOf(t, r, all)
-				moved := floats.Distance(with, sumOf(t, r, all[1:]), 2)
+				with := sumOf(r, all)
+				moved := floats.Distance(with, sumOf(r, all[1:]), 2)
 				largest = max(largest, moved/tr.Clip)
 				if moved > tr.sensitivity() {
 					t.Errorf("weights × %g: moved by %g, Clip = %g", scale, moved, tr.Clip)
 				}
 				// Gone from the data set, so that all others move up a place.
 				r.Objective = classes(m.Slice(1, m.Len()))
-				if moved := floats.Distance(with, sumOf(t, r, all[:m.Len()-1]), 2); moved > tr.sensitivity() {
+				if moved := floats.Distance(with, sumOf(r, all[:m.Len()-1]), 2); moved > tr.sensitivity() {
 					t.Errorf("weights × %g: moved by %g where others move up, Clip = %g", scale, moved, tr.Clip)
 				}
-				if n := floats.Norm(sumOf(t, r, []int{0}), 2); n > tr.Clip {
+				if n := floats.Norm(sumOf(r, []int{0}), 2); n > tr.Clip {
 					t.Errorf("weights × %g: one record alone has %g, Clip = %g", scale, n, tr.Clip)
 				}
 			}
@@ -219,8 +216,8 @@ var nets = map[string]func() nn.Layer{
 // gradient goes.
 func TestRecordsAreOnTheirOwn(t *testing.T) {
 	for name, net := range nets {
-		tr := training(t, "")
-		tr.Net, tr.Objective = net(), classes(bars(t, 300))
+		tr := training("")
+		tr.Net, tr.Objective = net(), classes(bars(300))
 		r := begin(t, tr, 1)
 		look := func(records []int) (dy, norms []float64) {
 			p := &nn.Pass{Training: true}
@@ -247,12 +244,12 @@ func TestRounding(t *testing.T) {
 	for name, change := range adversaries {
 		var sums [2][]float64
 		for k, typ := range []device.DType{device.Float32, device.Float64} {
-			tr := training(t, "")
-			m := bars(t, 128)
+			tr := training("")
+			m := bars(128)
 			change(rand.New(rand.NewPCG(1, 1)), m)
 			tr.Objective, tr.Virtual, tr.Type, tr.Rate, tr.Clip = classes(m), 128, typ, 1, .05
 			r := begin(t, tr, 1)
-			sums[k] = sumOf(t, r, everybody(128))
+			sums[k] = sumOf(r, everybody(128))
 		}
 		// train.Margin makes 3e-4 of a sum of up to 128 clips, in the direction of the sum; what is
 		// left is rounding, in half of Slack's two worlds.
@@ -268,10 +265,10 @@ func TestRounding(t *testing.T) {
 
 // A stretch with many more records than are expected is summed in parts, of which none is larger than Slack allows.
 func TestVirtualBatchesAreBounded(t *testing.T) {
-	tr := training(t, "")
+	tr := training("")
 	sizes := []int{}
-	tr.Objective, tr.Virtual, tr.Rate = counted{classes(bars(t, 40)), &sizes}, 3, .1
-	sumOf(t, begin(t, tr, 1), everybody(40))
+	tr.Objective, tr.Virtual, tr.Rate = counted{classes(bars(40)), &sizes}, 3, .1
+	sumOf(begin(t, tr, 1), everybody(40))
 	if !slices.Equal(sizes, []int{6, 6, 6, 6, 6, 6, 4}) { // stretches of 30
 		t.Errorf("virtual batches of %v", sizes)
 	}
@@ -311,16 +308,16 @@ func (s spoilt) Cotangent(b Batch) (*device.Array, error) {
 
 // Records without a finite gradient count as zero, and nobody at all is a sum of zero.
 func TestNotFiniteAndEmpty(t *testing.T) {
-	tr := training(t, "")
-	want := sumOf(t, begin(t, tr, 1), []int{1, 4, 30})
+	tr := training("")
+	want := sumOf(begin(t, tr, 1), []int{1, 4, 30})
 	tr.Objective = spoilt{tr.Objective.(Classification), map[int]bool{0: true, 5: true, 31: true, 32: true}}
 	r := begin(t, tr, 1)
-	got := sumOf(t, r, []int{0, 1, 4, 5, 30, 31, 32})
+	got := sumOf(r, []int{0, 1, 4, 5, 30, 31, 32})
 	// The same records in smaller products: rounding in float32.
 	if d := floats.Distance(got, want, 2); d > 1e-5 {
 		t.Errorf("spoilt records move the sum by %g", d)
 	}
-	for _, v := range sumOf(t, r, nil) {
+	for _, v := range sumOf(r, nil) {
 		if v != 0 {
 			t.Fatalf("the sum of nobody has an entry %g", v)
 		}
@@ -331,10 +328,10 @@ func TestNotFiniteAndEmpty(t *testing.T) {
 // the last bit.
 func TestNumberOfRecordsIsNotUsed(t *testing.T) {
 	train := func(n int) []float64 {
-		tr := training(t, "")
-		tr.Rate, tr.Objective = 1, spoilt{classes(bars(t, n)), map[int]bool{40: true}}
+		tr := training("")
+		tr.Rate, tr.Objective = 1, spoilt{classes(bars(n)), map[int]bool{40: true}}
 		must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(4)))
-		return weights(t, tr.Net)
+		return weights(tr.Net)
 	}
 	if forty, more := train(40), train(41); !slices.Equal(forty, more) {
 		t.Errorf("a record without a gradient moved weights by %g", floats.Distance(forty, more, 2))
@@ -343,7 +340,7 @@ func TestNumberOfRecordsIsNotUsed(t *testing.T) {
 
 // The noise has the standard deviation that Event accounts for, or more by at most a part in 500, and a budget is met.
 func TestNoise(t *testing.T) {
-	tr := training(t, "")
+	tr := training("")
 	tr.Clip, tr.NoiseMultiplier = 2, 3
 	if least := tr.Clip * tr.NoiseMultiplier; tr.sigma() < least || tr.sigma() > least*1.002 {
 		t.Errorf("σ = %g, want %g or a little more", tr.sigma(), least)
@@ -374,13 +371,13 @@ func TestNoise(t *testing.T) {
 // With little noise a network learns, with a lot it does not: noise does go in.
 func TestLearns(t *testing.T) {
 	accuracy := func(multiplier float64) float64 {
-		tr := training(t, "")
-		tr.Objective = classes(bars(t, 400))
+		tr := training("")
+		tr.Objective = classes(bars(400))
 		tr.Net, tr.Steps, tr.Rate, tr.Batch, tr.NoiseMultiplier, tr.Virtual = arch.Logistic(36, 2), 40, .25, 100,
 			multiplier, 0
 		dev := nntest.CPU(t)
 		must.Do(tr.Run(t.Context(), dev, release.SeededKey(4)))
-		m, right := bars(t, 400), 0
+		m, right := bars(400), 0
 		logits := must.Get(Predict(tr.Net, Pixels(m)))
 		for i, l := range m.Labels {
 			if logits.At(i, l) > logits.At(i, 1-l) {
@@ -399,15 +396,15 @@ func TestLearns(t *testing.T) {
 
 // The network ends with the moving average of its weights, in which the first steps count less.
 func TestAverage(t *testing.T) {
-	tr := training(t, "")
+	tr := training("")
 	tr.Net, tr.Type = small(), device.Float64
 	var mean, start []float64
 	tr.Trace = func(done int) error {
-		w := weights(t, tr.Net)
+		w := weights(tr.Net)
 		if mean == nil {
 			begun := begin(t, Training{Net: small(), Type: tr.Type}, 1)
 			begun.Net.Init(begun.dev, tr.Type, release.SeededKey(1).Rand("weights", 0))
-			mean = weights(t, begun.Net)
+			mean = weights(begun.Net)
 			start = slices.Clone(mean)
 		}
 		decay := min(.8, float64(done)/float64(done+9))
@@ -417,7 +414,7 @@ func TestAverage(t *testing.T) {
 		return nil
 	}
 	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
-	got := weights(t, tr.Net)
+	got := weights(tr.Net)
 	// rounding in float64
 	if d := floats.Distance(got, mean, 2); d > 1e-12*floats.Norm(mean, 2) || floats.Distance(got, start, 2) < 1e-3 {
 		t.Errorf("off the average by %g, from the start by %g", d, floats.Distance(got, start, 2))
@@ -427,7 +424,7 @@ func TestAverage(t *testing.T) {
 // A random allocation trains: every record is in exactly two of five steps of each epoch, the
 // epochs differ, a resumed run draws the same, and the event is what was drawn.
 func TestAllocation(t *testing.T) {
-	tr := training(t, t.TempDir())
+	tr := training(t.TempDir())
 	tr.Rate, tr.Epoch, tr.Selected, tr.Steps = 0, 5, 2, 10
 	must.Do(tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)))
 	r := &run{Training: tr, out: release.Run{Key: release.SeededKey(1)}}
@@ -503,7 +500,7 @@ func TestRefusals(t *testing.T) {
 			t.Net = nn.Seq(nn.Flatten(), &nn.Dropout{Rate: .5}, &nn.Dense{In: 36, Out: 2})
 		},
 	} {
-		tr := training(t, "")
+		tr := training("")
 		change(&tr)
 		if err := tr.Run(t.Context(), nntest.CPU(t), release.SeededKey(1)); !errors.Is(err, ErrParameter) {
 			t.Errorf("%s: run: %v", name, err)
@@ -519,7 +516,7 @@ func TestRefusals(t *testing.T) {
 	}
 	// After a budget that is refused or out of reach, Run does not train without noise.
 	for _, b := range []dp.Budget{{Epsilon: math.NaN(), Delta: 1e-5}, {Epsilon: 1}, {Epsilon: 1e-300, Delta: 1e-300}} {
-		after, g, err := training(t, "").Calibrate(t.Context(), b)
+		after, g, err := training("").Calibrate(t.Context(), b)
 		if err == nil || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) {
 			t.Errorf("budget %v: %v, %v", b, g, err)
 		}
@@ -528,7 +525,7 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	// The message names the layer and what it wants, and the device is as it was.
-	tr, dev := training(t, ""), nntest.CPU(t)
+	tr, dev := training(""), nntest.CPU(t)
 	tr.Net = nn.Seq(&nn.Dense{In: 36, Out: 2})
 	outer := dev.Scope()
 	if err := tr.Run(t.Context(), dev, release.SeededKey(1)); err == nil ||
@@ -536,22 +533,22 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("a dense layer on images: %v", err)
 	}
 	outer.Close()
-	for name, x := range map[string]Inputs{"rank": Rows(mat.NewDense(3, 36, nil)), "width": Pixels(mustImages(t))} {
+	for name, x := range map[string]Inputs{"rank": Rows(mat.NewDense(3, 36, nil)), "width": Pixels(mustImages())} {
 		net := small()
 		net.Init(nntest.CPU(t), device.Float32, rand.New(rand.NewPCG(1, 1)))
 		if _, err := Predict(net, x); !errors.Is(err, ErrParameter) {
 			t.Errorf("prediction, %s: %v", name, err)
 		}
 	}
-	if _, err := Predict(nil, Pixels(bars(t, 2))); !errors.Is(err, ErrParameter) {
+	if _, err := Predict(nil, Pixels(bars(2))); !errors.Is(err, ErrParameter) {
 		t.Errorf("no network: %v", err)
 	}
-	if _, err := Predict(small(), Pixels(bars(t, 2))); !errors.Is(err, ErrParameter) {
+	if _, err := Predict(small(), Pixels(bars(2))); !errors.Is(err, ErrParameter) {
 		t.Errorf("prediction before training: %v", err)
 	}
 }
 
-func mustImages(t *testing.T) *data.Images {
+func mustImages() *data.Images {
 	return must.Get(data.New(2, 1, 9, 9))
 }
 
@@ -598,18 +595,18 @@ func TestRegression(t *testing.T) {
 // Different records have different digests, of all parts.
 func TestDigest(t *testing.T) {
 	seen := map[string]int{}
-	pixel, label, targets := bars(t, 4), bars(t, 4), mat.NewDense(4, 1, nil)
+	pixel, label, targets := bars(4), bars(4), mat.NewDense(4, 1, nil)
 	pixel.Row(2)[7] += .1
 	label.Labels[3] = 0
-	x := bars(t, 4).Mat()
+	x := bars(4).Mat()
 	moved := mat.DenseCopyOf(x)
 	moved.Set(3, 35, 2)
 	for i, o := range []Objective{
-		classes(bars(t, 4)), classes(pixel), classes(label), classes(bars(t, 3)),
+		classes(bars(4)), classes(pixel), classes(label), classes(bars(3)),
 		Classification{Pixels(pixel), label.Labels}, Classification{Rows(x), label.Labels},
 		Regression{Rows(x), targets}, Regression{Rows(moved), targets},
 		Regression{Rows(x), mat.NewDense(4, 1, []float64{0, 0, 0, 1})}, Regression{Rows(x), mat.NewDense(2, 2, nil)},
-		Regression{Rows32(bars(t, 4).Pixels(), 36), targets}, Regression{Rows32(pixel.Pixels(), 36), targets},
+		Regression{Rows32(bars(4).Pixels(), 36), targets}, Regression{Rows32(pixel.Pixels(), 36), targets},
 		Regression{Rows32(pixel.Pixels(), 18), targets},
 	} {
 		var b bytes.Buffer
@@ -623,7 +620,7 @@ func TestDigest(t *testing.T) {
 
 // Rows of a file are those of the images in it, in either type; features are a network's outputs, of mean 0 and norm 1.
 func TestRows32(t *testing.T) {
-	m := bars(t, 5)
+	m := bars(5)
 	path := filepath.Join(t.TempDir(), "m.npy")
 	must.Do(m.Save(path))
 	read := must.Get(ReadRows(path))
@@ -659,7 +656,6 @@ func TestRows32(t *testing.T) {
 
 // batch are records 4, 0 and 4.
 func batch(t *testing.T, dev *device.Device, x Inputs, dtype device.DType) *mat.Dense {
-	t.Helper()
 	a := must.Get(x.Batch(dev, dtype, []int{4, 0, 4}))
 	return must.Get(a.Mat())
 }

@@ -78,7 +78,7 @@ func TestNothingBesideAnError(t *testing.T) {
 		if !errors.Is(err, dp.ErrParameter) || !math.IsNaN(g.Epsilon) || !math.IsNaN(g.Delta) || g.Kind != dp.None {
 			t.Errorf("%s: %v, %v", name, g, err)
 		}
-		_, err = m.Train(t.Context(), nntest.CPU(t), halves(t, 10), synth.Run{})
+		_, err = m.Train(t.Context(), nntest.CPU(t), halves(10), synth.Run{})
 		if !errors.Is(err, dp.ErrParameter) || !math.IsNaN(m.NoiseMultiplier) {
 			t.Errorf("%s: noise multiplier %v, training after it: %v", name, m.NoiseMultiplier, err)
 		}

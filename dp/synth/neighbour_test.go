@@ -54,19 +54,16 @@ func released(t *testing.T, dir string) map[string]string {
 func tells(t *testing.T, method func(p synth.Public, exact int) synth.Method) []string {
 	t.Helper()
 	publish := func(n int, seed uint64) (map[string]string, int) {
-		images := must.Get(halves(t, n).Resize(16, 16, data.Nearest))
+		images := must.Get(halves(n).Resize(16, 16, data.Nearest))
 		out := fresh(t)
-		s, err := synth.Publication{
+		s := must.Get(synth.Publication{
 			Method:  func(p synth.Public) synth.Method { return method(p, n) },
 			Budget:  dp.Budget{Epsilon: 100, Delta: 1e-4},
 			Count:   4,
 			Seed:    &seed,
 			Out:     out,
 			Picture: func(w io.Writer, _ *data.Images) error { _, err := io.WriteString(w, "picture"); return err },
-		}.Run(t.Context(), nntest.CPU(t), images, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}.Run(t.Context(), nntest.CPU(t), images, nil))
 		return released(t, out), s.Records
 	}
 	one, counted := publish(200, 1)
@@ -193,7 +190,7 @@ func TestLimitsGoByTheNoisyNumber(t *testing.T) {
 				Count:  2,
 				Seed:   &seed,
 				Out:    fresh(t),
-			}.Run(t.Context(), nntest.CPU(t), halves(t, n), nil)
+			}.Run(t.Context(), nntest.CPU(t), halves(n), nil)
 			if fits := p.Records+margin <= most; fits != (err == nil) ||
 				err != nil && !errors.Is(err, synth.ErrParameter) {
 				t.Errorf("%d images, counted as %d: %v", n, p.Records, err)

@@ -108,8 +108,7 @@ func (d drawn) Sample(rng *rand.Rand, n int) (*data.Images, error) {
 }
 
 // halves are images of 4×4, bright in the half of their class.
-func halves(t testing.TB, n int) *data.Images {
-	t.Helper()
+func halves(n int) *data.Images {
 	m := must.Get(data.New(n, 1, 4, 4))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
 	for i := range n {
@@ -142,7 +141,6 @@ func unseeded(out string) synth.Publication {
 
 // fresh is a folder that is not there.
 func fresh(t testing.TB) string {
-	t.Helper()
 	return filepath.Join(t.TempDir(), "out")
 }
 
@@ -151,24 +149,20 @@ func state(out, name string) string { return filepath.Join(out+".state", name) }
 
 func publish(t testing.TB, p synth.Publication) (synth.Statement, error) {
 	t.Helper()
-	return p.Run(t.Context(), nntest.CPU(t), halves(t, 400), nil)
+	return p.Run(t.Context(), nntest.CPU(t), halves(400), nil)
 }
 
 // look returns the pixels and the statement of a data set.
 func look(t testing.TB, out string) (pixels []float32, statement string) {
-	t.Helper()
 	m := must.Get(data.Load(filepath.Join(out, "synthetic.npy")))
 	b := must.Get(os.ReadFile(filepath.Join(out, "privacy.txt")))
 	return m.Pixels(), string(b)
 }
 
 // put makes a file.
-func put(t testing.TB, path, content string) {
-	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
-		os.WriteFile(path, []byte(content), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+func put(path, content string) {
+	must.Do(errors.Join(os.MkdirAll(filepath.Dir(path), 0o777),
+		os.WriteFile(path, []byte(content), 0o666)))
 }
 
 // names lists all below a folder.
@@ -215,8 +209,7 @@ func TestForeignMethod(t *testing.T) {
 	}
 }
 
-func stat(t testing.TB, path string) os.FileMode {
-	t.Helper()
+func stat(path string) os.FileMode {
 	info := must.Get(os.Stat(path))
 	return info.Mode().Perm()
 }
@@ -237,7 +230,7 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		for _, f := range files {
-			put(t, filepath.Join(dir, f), "mine")
+			put(filepath.Join(dir, f), "mine")
 		}
 		before := names(t, dir)
 		for _, seeded := range []bool{true, false} {
@@ -260,8 +253,8 @@ func TestNothingOfOthersIsTouched(t *testing.T) {
 	}
 	// A key that is none, in a folder with a run's lock, stays too.
 	out := fresh(t)
-	put(t, state(out, "coupling-private.lock"), "")
-	put(t, state(out, "key"), "thesis\n")
+	put(state(out, "coupling-private.lock"), "")
+	put(state(out, "key"), "thesis\n")
 	p := unseeded(out)
 	if _, err := publish(t, p); err == nil || !strings.Contains(err.Error(), "7 bytes") {
 		t.Errorf("a key of 7 bytes: %v", err)
@@ -299,7 +292,7 @@ func TestPublicationIsChecked(t *testing.T) {
 		"label":   func(m *data.Images) { m.Labels[7] = 2 },
 		"range":   func(m *data.Images) { m.Hi = m.Lo },
 	} {
-		m := halves(t, 400)
+		m := halves(400)
 		change(m)
 		if _, err := of(filepath.Join(dir, "out"), 1).
 			Run(t.Context(), nntest.CPU(t), m, nil); !errors.Is(err, synth.ErrParameter) {
@@ -353,8 +346,7 @@ func TestChild(t *testing.T) {
 }
 
 // child starts TestChild, which kills or stops itself.
-func child(t *testing.T, what, out string) *exec.Cmd {
-	t.Helper()
+func child(what, out string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestChild$")
 	cmd.Env = append(os.Environ(), childEnv+"="+what, childOut+"="+out)
 	must.Do(cmd.Start())
@@ -364,7 +356,7 @@ func child(t *testing.T, what, out string) *exec.Cmd {
 // killed runs TestChild to its end.
 func killed(t *testing.T, where, out string) {
 	t.Helper()
-	if err := child(t, "kill "+where, out).Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+	if err := child("kill "+where, out).Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("the child was not killed: %v", err)
 	}
 }
@@ -389,7 +381,7 @@ func TestKilled(t *testing.T) {
 				t.Errorf("%s, %s: %v", where, name, err)
 			}
 		}
-		_, err := of(out, 1).Run(t.Context(), nntest.CPU(t), halves(t, 399), nil)
+		_, err := of(out, 1).Run(t.Context(), nntest.CPU(t), halves(399), nil)
 		if !errors.Is(err, release.ErrLedger) {
 			t.Errorf("%s, other images: %v", where, err)
 		}
@@ -417,8 +409,8 @@ func TestKeyIsKept(t *testing.T) {
 	killed(t, "unseeded", out)
 	key := state(out, "key")
 	one, err := os.ReadFile(key)
-	if err != nil || len(one) != 32 || stat(t, key) != 0o600 || stat(t, filepath.Dir(key)) != 0o700 {
-		t.Fatalf("%d bytes, modes %v and %v, %v", len(one), stat(t, key), stat(t, filepath.Dir(key)), err)
+	if err != nil || len(one) != 32 || stat(key) != 0o600 || stat(filepath.Dir(key)) != 0o700 {
+		t.Fatalf("%d bytes, modes %v and %v, %v", len(one), stat(key), stat(filepath.Dir(key)), err)
 	}
 	if _, err := publish(t, of(out, 1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("a seed in the place of the key: %v", err)
@@ -447,10 +439,8 @@ func TestLostLedger(t *testing.T) {
 		killed(t, "unseeded", out)
 		key := state(out, "key")
 		before, err := os.ReadFile(key)
-		if err := errors.Join(err, os.Remove(state(out, "ledger")),
-			os.RemoveAll(state(out, "checkpoint"))); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(errors.Join(err, os.Remove(state(out, "ledger")),
+			os.RemoveAll(state(out, "checkpoint"))))
 		p := unseeded(out)
 		if left == "key" {
 			p.Count = 0 // refused before the folder is opened
@@ -499,7 +489,7 @@ func (m lookAtKey) Train(ctx context.Context, dev *device.Device, images *data.I
 // ε or another; when it goes on, its statement stands over its own images.
 func TestStopped(t *testing.T) {
 	out := fresh(t)
-	cmd := child(t, "stop write", out)
+	cmd := child("stop write", out)
 	var status syscall.WaitStatus
 	if _, err := syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		t.Fatalf("the child is not stopped: %v, %v", status, err)
@@ -531,7 +521,7 @@ func TestStopped(t *testing.T) {
 func TestKilledAtTheEnd(t *testing.T) {
 	out := fresh(t)
 	killed(t, "write", out)
-	put(t, state(out, "published"), "") // and not yet renamed
+	put(state(out, "published"), "") // and not yet renamed
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another ε: %v", err)
 	}
@@ -539,7 +529,7 @@ func TestKilledAtTheEnd(t *testing.T) {
 	a, _ := look(t, out)
 	// renamed, and not yet removed
 	for _, file := range []string{"key", "ledger", "checkpoint", "published", "coupling-private.lock"} {
-		put(t, state(out, file), "x")
+		put(state(out, file), "x")
 	}
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, synth.ErrOccupied) {
 		t.Errorf("over a data set: %v", err)
@@ -559,12 +549,12 @@ func TestKilledAfterTheMarker(t *testing.T) {
 	out := fresh(t)
 	killed(t, "write", out)
 	marker := state(out, "published")
-	put(t, marker, "")
+	put(marker, "")
 	killed(t, "write", out) // resumed, and killed again while it wrote
 	if _, err := os.Stat(marker); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("while the data set is written again it counts as published: %v", err)
 	}
-	put(t, marker, "")
+	put(marker, "")
 	must.Do(os.RemoveAll(state(out, "data")))
 	before := names(t, filepath.Dir(out))
 	if _, err := publish(t, of(out, .1)); !errors.Is(err, release.ErrLedger) {

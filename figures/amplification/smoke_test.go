@@ -12,7 +12,6 @@ import (
 
 // do runs one cell.
 func do[P, R any](t *testing.T, s *store.Store, e lab.Experiment[P, R], p P) R {
-	t.Helper()
 	r := must.Get(lab.Do(t.Context(), s, e, 1, p))
 	return r.Value
 }

@@ -16,7 +16,6 @@ import (
 
 // faces lays out CelebA's official folder with two images a split: black with a white frame of 12 pixels.
 func faces(t *testing.T) string {
-	t.Helper()
 	dir := filepath.Join(t.TempDir(), "celeba")
 	must.Do(os.MkdirAll(filepath.Join(dir, "img_align_celeba"), 0o700))
 	attributes, partition := "6\nMale Young\n", ""

@@ -64,7 +64,6 @@ func TestPrintedTheoremFails(t *testing.T) {
 
 // solvedClouds are two clouds in the plane and their entropic plan.
 func solvedClouds(t *testing.T, rng *rand.Rand, n, m int, eps float64) (x, y *mat.Dense, plan *ot.Plan) {
-	t.Helper()
 	x, y = must.Get(synth.Normal(rng, n, 2)), must.Get(synth.Normal(rng, m, 2))
 	return x, y, must.Get(ot.LBFGS{Eps: eps, Tol: 1e-12}.Solve(t.Context(),
 		ot.Problem{Geometry: ot.Points(x, y, ot.SqEuclidean)}))

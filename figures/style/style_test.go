@@ -27,16 +27,16 @@ import (
 	"pgregory.net/rapid"
 )
 
-func save(t *testing.T, f style.Figure, format string) []byte {
-	t.Helper()
+func items(it ...plot.Plotter) style.Plot { return style.Plot{Items: it} }
+
+func save(f style.Figure, format string) []byte {
 	var b bytes.Buffer
 	must.Do(f.Save(&b, format))
 	return b.Bytes()
 }
 
-func picture(t *testing.T, f style.Figure) image.Image {
-	t.Helper()
-	return must.Get(png.Decode(bytes.NewReader(save(t, f, "png"))))
+func picture(f style.Figure) image.Image {
+	return must.Get(png.Decode(bytes.NewReader(save(f, "png"))))
 }
 
 // dots are the rows of the dots of exactly a colour, from the top.
@@ -62,9 +62,9 @@ func TestSameBytes(t *testing.T) {
 		for _, format := range []string{"png", "svg", "pdf"} {
 			f := gallery()[name]
 			f.DPI = goldenDPI
-			a := save(t, f, format)
+			a := save(f, format)
 			before := runtime.GOMAXPROCS(1)
-			b := save(t, f, format)
+			b := save(f, format)
 			runtime.GOMAXPROCS(before)
 			if !bytes.Equal(a, b) {
 				t.Errorf("%s.%s differs from one time to the next", name, format)
@@ -81,11 +81,11 @@ func TestSameBytes(t *testing.T) {
 // TestBadData: what contradicts itself is refused, with the argument in the message.
 func TestBadData(t *testing.T) {
 	m := mat.NewDense(2, 3, nil)
-	items := func(it ...plot.Plotter) style.Drawer { return style.Plot{Items: it} }
+	one := []float64{1}
 	for want, body := range map[string]style.Drawer{
-		"2 X and 1 Y":   items(style.Line{X: []float64{1, 2}, Y: []float64{1}}),
-		"1 Lo and 0 Hi": items(style.Line{X: []float64{1}, Y: []float64{1}, Lo: []float64{1}}),
-		"0 X and 1 Y":   items(style.Points{Y: []float64{1}}),
+		"2 X and 1 Y":   items(style.Line{X: []float64{1, 2}, Y: one}),
+		"1 Lo and 0 Hi": items(style.Line{X: one, Y: one, Lo: one}),
+		"0 X and 1 Y":   items(style.Points{Y: one}),
 		"At = 2 of 2":   items(style.Bars{At: 2, Of: 2}),
 		"x 1 to 0":      items(style.Heat{M: m, X0: 1, Y1: 1}),
 		"Plan 2×3": items(style.Coupling{Source: mat.NewDense(2, 2, nil),
@@ -97,10 +97,10 @@ func TestBadData(t *testing.T) {
 		"shape 0×0×4":             style.ImageGrid{W: 4},
 		"image 1 has 3 values":    style.ImageGrid{H: 2, W: 2, Images: [][]float32{nil, {1, 2, 3}}},
 		"row 0 has 2 cells":       style.Table{Header: []string{"a"}, Rows: [][]string{{"b", "c"}}},
-		"panel (b)":               style.Panels{Items: []style.Drawer{nil, items(style.Points{Y: []float64{1}})}},
-		"item 0 of the plot":      items(style.Points{X: []float64{1}}),
+		"panel (b)":               style.Panels{Items: []style.Drawer{nil, items(style.Points{Y: one})}},
+		"item 0 of the plot":      items(style.Points{X: one}),
 		"panel (a): panel (a): st": style.Panels{Items: []style.Drawer{
-			style.Panels{Items: []style.Drawer{items(style.Points{X: []float64{1}})}}}},
+			style.Panels{Items: []style.Drawer{items(style.Points{X: one})}}}},
 	} {
 		err := style.Figure{Body: body}.Save(io.Discard, "svg")
 		if !errors.Is(err, style.ErrData) || !strings.Contains(fmt.Sprint(err), want) {
@@ -125,15 +125,15 @@ func TestEmptiness(t *testing.T) {
 	bodies := map[string]style.Drawer{
 		"nothing":         nil,
 		"no items":        style.Plot{},
-		"empty line":      style.Plot{Items: []plot.Plotter{style.Line{}}},
-		"one point":       style.Plot{Items: []plot.Plotter{line(3)}},
-		"zero":            style.Plot{Items: []plot.Plotter{line(0)}},
-		"constant":        style.Plot{Items: []plot.Plotter{line(7, 7, 7)}},
-		"all NaN":         style.Plot{Items: []plot.Plotter{line(nan, nan)}},
-		"all infinite":    style.Plot{Items: []plot.Plotter{line(inf, -inf)}},
-		"largest":         style.Plot{Items: []plot.Plotter{line(-big, big)}},
-		"one largest":     style.Plot{Items: []plot.Plotter{line(big), line(-big)}},
-		"no points":       style.Plot{Items: []plot.Plotter{style.Points{}, style.Bars{}}},
+		"empty line":      items(style.Line{}),
+		"one point":       items(line(3)),
+		"zero":            items(line(0)),
+		"constant":        items(line(7, 7, 7)),
+		"all NaN":         items(line(nan, nan)),
+		"all infinite":    items(line(inf, -inf)),
+		"largest":         items(line(-big, big)),
+		"one largest":     items(line(big), line(-big)),
+		"no points":       items(style.Points{}, style.Bars{}),
 		"reversed limits": style.Plot{X: style.Axis{Min: 2, Max: 1}, Items: []plot.Plotter{line(1, 2)}},
 		"no panels":       style.Panels{},
 		"empty panel": style.Panels{Items: []style.Drawer{nil, style.Plot{}}, Letters: true,
@@ -156,11 +156,11 @@ func TestEmptiness(t *testing.T) {
 					p.X.Log, p.Y.Log = log, log
 					body = p
 				}
-				if s := string(save(t, style.Figure{Body: body}, "svg")); strings.Contains(s, "NaN") ||
+				if s := string(save(style.Figure{Body: body}, "svg")); strings.Contains(s, "NaN") ||
 					strings.Contains(s, "Inf") {
 					t.Error("the picture has NaN or Inf in it")
 				}
-				save(t, style.Figure{Body: body, DPI: 60}, "png")
+				save(style.Figure{Body: body, DPI: 60}, "png")
 			}
 		})
 	}
@@ -208,7 +208,7 @@ func TestCrispPixels(t *testing.T) {
 	for i := range im {
 		im[i] = float32(i+1) / float32(h*w+1)
 	}
-	img := picture(t, style.Figure{Body: style.ImageGrid{Images: [][]float32{im}, H: h, W: w},
+	img := picture(style.Figure{Body: style.ImageGrid{Images: [][]float32{im}, H: h, W: w},
 		Width: 40 * vg.Millimeter})
 	level := func(i int) color.Gray { return color.Gray{Y: uint8(math.Round(255 * float64(im[i])))} }
 	n := count(img, level(0))
@@ -226,7 +226,7 @@ func TestCrispPixels(t *testing.T) {
 func TestImageValues(t *testing.T) {
 	grid := func(g style.ImageGrid) image.Image {
 		g.H, g.W, g.Columns = 1, 1, 1
-		return picture(t, style.Figure{Body: g, Width: 10 * vg.Millimeter})
+		return picture(style.Figure{Body: g, Width: 10 * vg.Millimeter})
 	}
 	for _, c := range []struct {
 		name string
@@ -256,7 +256,7 @@ func TestHeatMapCells(t *testing.T) {
 		{"heat map", style.HeatMap{M: m, NoBar: true}, true},
 		{"field", style.Plot{Items: []plot.Plotter{style.Heat{M: m, X1: 1, Y1: 1}}, NoGrid: true}, false},
 	} {
-		img := picture(t, style.Figure{Body: c.body})
+		img := picture(style.Figure{Body: c.body})
 		zero, three := dots(img, hue.Viridis(0)), dots(img, hue.Viridis(1))
 		if len(zero) < 1000 || len(three) < 1000 {
 			t.Fatalf("%s: the ends of the scale are not in the picture", c.name)
@@ -278,7 +278,7 @@ func TestBadge(t *testing.T) {
 		t.Errorf("%v high with a badge, %v without: it must not cover the picture", h1, h0)
 	}
 	pale := color.NRGBA{R: 0xFF, G: 0xF8, B: 0xE1, A: 255}
-	if count(picture(t, plain), pale) > 0 || count(picture(t, marked), pale) < 1000 {
+	if count(picture(plain), pale) > 0 || count(picture(marked), pale) < 1000 {
 		t.Error("the badge's box is not where it should be")
 	}
 	luminance := func(c color.Color) float64 {
@@ -294,7 +294,7 @@ func TestBadge(t *testing.T) {
 
 func TestSizes(t *testing.T) {
 	for width, dots := range map[vg.Length]int{style.OneColumn: 669, style.TwoColumns: 1386, style.Screen: 1102} {
-		if got := picture(t, style.Figure{Width: width, Height: 50}).Bounds().Dx(); got != dots {
+		if got := picture(style.Figure{Width: width, Height: 50}).Bounds().Dx(); got != dots {
 			t.Errorf("%.0f mm is %d dots wide at %d dpi, want %d", width/vg.Millimeter, got, style.DPI, dots)
 		}
 	}
@@ -324,7 +324,7 @@ func TestGonumPlot(t *testing.T) {
 	p.Add(style.Line{X: []float64{1, 10, 100}, Y: []float64{1, 0.1, 0.01}, Name: "ours"})
 	f := must.Get(plotter.NewScatter(plotter.XYs{{X: 3, Y: 0.3}}))
 	p.Add(f)
-	save(t, style.Figure{Body: style.Panels{Items: []style.Drawer{p, style.Plot{Items: []plot.Plotter{f}}}}}, "pdf")
+	save(style.Figure{Body: style.Panels{Items: []style.Drawer{p, items(f)}}}, "pdf")
 }
 
 // TestLegend: only several named items make a legend, and one name makes one entry.

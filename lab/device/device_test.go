@@ -16,7 +16,6 @@ import (
 // opener opens a CPU.
 func opener(c device.CPU) func(testing.TB) *device.Device {
 	return func(t testing.TB) *device.Device {
-		t.Helper()
 		return must.Get(c.Open())
 	}
 }

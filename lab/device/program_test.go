@@ -68,7 +68,7 @@ func TestProgram(t *testing.T) {
 			!strings.Contains(text, "libcuda") {
 			t.Errorf("tag %q: %v\n%s", tag, err, out)
 		}
-		libraries := linked(t, binary)
+		libraries := linked(binary)
 		t.Logf("tag %q: %d bytes, needs %v", tag, info.Size(), libraries)
 		if tag == "nocuda" && len(libraries) > 0 ||
 			slices.ContainsFunc(libraries, func(l string) bool { return strings.Contains(l, "cuda") }) {
@@ -78,8 +78,7 @@ func TestProgram(t *testing.T) {
 }
 
 // linked is the libraries that a program wants to start.
-func linked(t *testing.T, path string) []string {
-	t.Helper()
+func linked(path string) []string {
 	f := must.Get(elf.Open(path))
 	defer func() { _ = f.Close() }()
 	return must.Get(f.ImportedLibraries())

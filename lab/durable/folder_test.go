@@ -36,8 +36,7 @@ func put(dir string, files map[string]string, inputs ...string) (err error) {
 }
 
 // held returns the files of a folder, but for the summary, with their texts.
-func held(t *testing.T, dir string) map[string]string {
-	t.Helper()
+func held(dir string) map[string]string {
 	out := map[string]string{}
 	must.Do(filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() || d.Name() == "summary.json" {
@@ -59,7 +58,7 @@ func TestFolder(t *testing.T) {
 		if (err != nil) != fails {
 			t.Errorf("%s: %v", what, err)
 		}
-		if got := held(t, dir); !maps.Equal(got, want) {
+		if got := held(dir); !maps.Equal(got, want) {
 			t.Errorf("%s: the folder has %v, want %v", what, got, want)
 		}
 	}
@@ -111,7 +110,7 @@ func TestFolderKilled(t *testing.T) {
 		if err := put(dir, map[string]string{"new": "3"}); err != nil {
 			t.Errorf("after %d moves: %v", moves, err)
 		}
-		if got := held(t, dir); !maps.Equal(got, map[string]string{"new": "3"}) {
+		if got := held(dir); !maps.Equal(got, map[string]string{"new": "3"}) {
 			t.Errorf("after %d moves: %v", moves, got)
 		}
 	}

@@ -32,7 +32,6 @@ var square = lab.Experiment[point, int]{Name: "test/square", Version: 1,
 	}}
 
 func file(t *testing.T, n int) (path string, jobs []store.Job) {
-	t.Helper()
 	for i := range n {
 		jobs = append(jobs, square.Jobs(1, point{i})...)
 	}

@@ -12,7 +12,6 @@ import (
 )
 
 func values(t *testing.T, a *device.Array) []float64 {
-	t.Helper()
 	return must.Get(a.Float64s())
 }
 

@@ -72,7 +72,6 @@ func landed(n int) []store.Change {
 
 // text is the number that a script gives, or what the page shows at a selector.
 func text(t *testing.T, ctx context.Context, script string) string {
-	t.Helper()
 	var out string
 	must.Do(chromedp.Run(ctx, chromedp.Evaluate("String("+script+")", &out)))
 	return out
@@ -88,19 +87,18 @@ func await(t *testing.T, ctx context.Context, script string) {
 	}
 }
 
-func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
-	t.Helper()
+func run(ctx context.Context, actions ...chromedp.Action) {
 	must.Do(chromedp.Run(ctx, actions...))
 }
 
 // picture is written where RUNS_PICTURES says, for people to look at.
-func picture(t *testing.T, ctx context.Context, name string) {
+func picture(ctx context.Context, name string) {
 	dir := os.Getenv("RUNS_PICTURES")
 	if dir == "" {
 		return
 	}
 	var b []byte
-	run(t, ctx, chromedp.CaptureScreenshot(&b))
+	run(ctx, chromedp.CaptureScreenshot(&b))
 	must.Do(os.WriteFile(filepath.Join(dir, name+".png"), b, 0o666))
 }
 
@@ -117,26 +115,26 @@ func TestPageInABrowser(t *testing.T) {
 		v.index.add(c)
 	}
 	var errors []string
-	run(t, ctx, chromedp.Navigate(web.URL+v.Path()),
+	run(ctx, chromedp.Navigate(web.URL+v.Path()),
 		chromedp.Evaluate("window.onerror = m => (window.faults ||= []).push(m), 0", nil))
 	await(t, ctx, `document.querySelector('#counts').textContent.includes('10,000 stored')`)
-	picture(t, ctx, "all")
+	picture(ctx, "all")
 
 	// A plot is of one experiment, that of most cells, also on a telephone, where nothing is wider than the page.
-	run(t, ctx, chromedp.EmulateViewport(390, 844), chromedp.Click(`button[data-tab=plot]`))
+	run(ctx, chromedp.EmulateViewport(390, 844), chromedp.Click(`button[data-tab=plot]`))
 	await(t, ctx, painted+`('#scatter') > 5000 && document.querySelector('#px').value.startsWith('p:')`)
 	await(t, ctx,
 		`document.documentElement.scrollWidth <= 390 && document.querySelector('#scatter').clientHeight > 200`)
-	picture(t, ctx, "telephone")
+	picture(ctx, "telephone")
 	await(t, ctx, `(import('/draw.js').then(m => {
 		const rows = [1e-300, 1, 1e300, -1].map(x => ({params: {x}}));
 		window.places = JSON.stringify(
 				rows.map(r => m.scale(rows, 'p:x', true).at(r.params.x) ?? null).map(u => u === null));
 	}), window.places) === '[true,false,true,true]'`)
-	run(t, ctx, chromedp.EmulateViewport(1440, 900), chromedp.Click(`button[data-tab=table]`))
+	run(ctx, chromedp.EmulateViewport(1440, 900), chromedp.Click(`button[data-tab=table]`))
 
 	// An experiment is chosen: its parameters and values are columns, what is the same everywhere is aside.
-	run(t, ctx, chromedp.Click("#experiments li:nth-child(2)"))
+	run(ctx, chromedp.Click("#experiments li:nth-child(2)"))
 	await(t, ctx, `[...document.querySelectorAll('th')].some(h => h.textContent.includes('loss'))`)
 	if got := text(t, ctx, `document.querySelector('#constants').textContent`); got != "tol1e-9" {
 		t.Errorf("constants %q", got)
@@ -144,17 +142,17 @@ func TestPageInABrowser(t *testing.T) {
 	if n := text(t, ctx, "document.querySelectorAll('#body tr').length < 120"); n != "true" {
 		t.Error("lines that are out of sight are built")
 	}
-	picture(t, ctx, "table")
+	picture(ctx, "table")
 
 	// Sorted, filtered, grouped.
-	run(t, ctx, chromedp.Evaluate(
+	run(ctx, chromedp.Evaluate(
 		`[...document.querySelectorAll('th')].find(h => h.textContent.includes('loss')).click()`, nil))
 	sorted :=
 		`(() => { const i = [...document.querySelectorAll('th')].findIndex(h => h.textContent.includes('loss'));
 			const v = [...document.querySelectorAll('#body tr:not(.pad)')].map(r => +r.children[i].textContent);
 			return v.length > 10 && v.every((x, k) => !k || x >= v[k-1]); })()`
 	await(t, ctx, sorted)
-	run(t, ctx, chromedp.SendKeys("#filter", "solver=newton eps<0.01 n>=500"))
+	run(ctx, chromedp.SendKeys("#filter", "solver=newton eps<0.01 n>=500"))
 	want := 0
 	for _, c := range landed(10_000) {
 		var p params
@@ -164,18 +162,18 @@ func TestPageInABrowser(t *testing.T) {
 		}
 	}
 	await(t, ctx, fmt.Sprintf(`document.querySelector('#filternote').textContent === '%d of 10000 cells'`, want))
-	run(t, ctx, chromedp.SendKeys("#filter", " nosuch=3"))
+	run(ctx, chromedp.SendKeys("#filter", " nosuch=3"))
 	await(t, ctx, `document.querySelector('#filternote').textContent === 'there is no nosuch'`)
-	run(t, ctx, chromedp.Evaluate(
+	run(ctx, chromedp.Evaluate(
 		`{const f = document.querySelector('#filter'); f.value = 'solver!=newton'; f.oninput({target: f});
 			const g = document.querySelector('#group'); g.value = 'p:n'; g.onchange({target: g}); 0}`, nil))
 	await(t, ctx,
 		`document.querySelectorAll('#body tr:not(.pad)').length === 10 &&
 			document.querySelector('#body').textContent.includes('±')`)
-	picture(t, ctx, "groups")
+	picture(ctx, "groups")
 
 	// Plots.
-	run(t, ctx, chromedp.Evaluate(
+	run(ctx, chromedp.Evaluate(
 		`{const f = document.querySelector('#filter'); f.value = ''; f.oninput({target: f});
 			const g = document.querySelector('#group'); g.value = ''; g.onchange({target: g}); 0}`, nil),
 		chromedp.Click(`button[data-tab=plot]`))
@@ -184,7 +182,7 @@ func TestPageInABrowser(t *testing.T) {
 		"p:eps,v:loss,p:n" {
 		t.Errorf("a plot of %s: the first value over the parameter of most values, by the next", got)
 	}
-	picture(t, ctx, "plot")
+	picture(ctx, "plot")
 	// A line joins replicates of one setting: seeds are averaged, and no point of another setting is on it.
 	await(t, ctx, `(import('/draw.js').then(m => {
 		const p = (x, y, eps) => ({x, y, row: {eps}});
@@ -192,24 +190,24 @@ func TestPageInABrowser(t *testing.T) {
 				p(3, 7, 'c')], r => r.eps);
 		window.lines = JSON.stringify(l.map(s => s.line.map(v => v.map(Math.round))));
 	}), window.lines) === '[[[1,1,1],[2,4,0]],[[1,9,0],[2,9,0]]]'`)
-	run(t, ctx, chromedp.Click(`button[data-tab=parallel]`))
+	run(ctx, chromedp.Click(`button[data-tab=parallel]`))
 	await(t, ctx, painted+`('#coordinates') > 20000`)
-	run(t, ctx, chromedp.Evaluate(
+	run(ctx, chromedp.Evaluate(
 		`{const c = document.querySelector('#coordinates'), b = c.getBoundingClientRect();
 			const at = (type, y) => c.dispatchEvent(new PointerEvent(type, {
 				clientX: b.left + 60, clientY: b.top + b.height * y, pointerId: 1, bubbles: true}));
 			c.setPointerCapture = () => {};
 			at('pointerdown', .2); at('pointermove', .5); at('pointerup', .5); 0}`, nil))
 	await(t, ctx, `/^\d+ of 10000 cells$/.test(document.querySelector('#filternote').textContent)`)
-	picture(t, ctx, "parallel")
+	picture(ctx, "parallel")
 
 	// Two cells side by side.
-	run(t, ctx, chromedp.Click(`button[data-tab=table]`), chromedp.Sleep(200*time.Millisecond),
+	run(ctx, chromedp.Click(`button[data-tab=table]`), chromedp.Sleep(200*time.Millisecond),
 		chromedp.Evaluate(`document.querySelectorAll('#body input')[0].click()`, nil),
 		chromedp.Evaluate(`document.querySelectorAll('#body input')[7].click()`, nil),
 		chromedp.Click(`button[data-tab=compare]`))
 	await(t, ctx, `document.querySelector('#diff').textContent.includes('loss')`)
-	picture(t, ctx, "compare")
+	picture(ctx, "compare")
 
 	// A cell lands while the page is open; one that fails says why, as text.
 	for _, n := range []int{7, 14} {
@@ -218,7 +216,7 @@ func TestPageInABrowser(t *testing.T) {
 	await(t, ctx,
 		`document.querySelector('#counts').textContent.includes('10,001 stored') &&
 			document.querySelector('#counts').textContent.includes('1 failed')`)
-	run(t, ctx, chromedp.Evaluate(`window.faults || []`, &errors))
+	run(ctx, chromedp.Evaluate(`window.faults || []`, &errors))
 	if len(errors) > 0 {
 		t.Errorf("the page met errors: %q", errors)
 	}
@@ -242,7 +240,7 @@ func TestFiguresInABrowser(t *testing.T) {
 		must.Do(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	_, v, web, _ := serve(t, dir)
-	run(t, ctx, chromedp.Navigate(web.URL+v.Path()), chromedp.Click(`button[data-tab=figures]`))
+	run(ctx, chromedp.Navigate(web.URL+v.Path()), chromedp.Click(`button[data-tab=figures]`))
 	await(t, ctx, `document.querySelector('#gallery img')?.naturalWidth === 200`)
 	if got := text(t, ctx, `document.querySelector('#gallery').textContent`); !strings.Contains(got,
 		"1 of 1 claims hold") {

@@ -82,8 +82,7 @@ func serve(t *testing.T, gallery string) (*store.Store, *Server, *httptest.Serve
 	return s, v, web, client
 }
 
-func body(t *testing.T, client *http.Client, url string) (int, string) {
-	t.Helper()
+func body(client *http.Client, url string) (int, string) {
 	resp := must.Get(client.Get(url))
 	defer resp.Body.Close()
 	b := must.Get(io.ReadAll(resp.Body))
@@ -94,7 +93,7 @@ func TestStrangersAreKeptOut(t *testing.T) {
 	_, v, web, client := serve(t, "")
 	for _, path := range []string{"/", "/app.js", "/changes", "/about", "/?token=wrong",
 		"/about" + strings.TrimPrefix(v.Path(), "/")} {
-		if code, _ := body(t, http.DefaultClient, web.URL+path); code != http.StatusForbidden {
+		if code, _ := body(http.DefaultClient, web.URL+path); code != http.StatusForbidden {
 			t.Errorf("%s without a cookie: %d", path, code)
 		}
 	}
@@ -115,7 +114,7 @@ func TestStrangersAreKeptOut(t *testing.T) {
 // changes asks what changed after the last update.
 func changes(t *testing.T, client *http.Client, url string, last update) (u update) {
 	t.Helper()
-	code, text := body(t, client, fmt.Sprintf("%s/changes?epoch=%s&change=%d", url, last.Epoch, last.Change))
+	code, text := body(client, fmt.Sprintf("%s/changes?epoch=%s&change=%d", url, last.Epoch, last.Change))
 	if err := json.Unmarshal([]byte(text), &u); err != nil || code != http.StatusOK || u.Fault != "" {
 		t.Fatalf("%d %s: %v", code, text, err)
 	}
@@ -193,24 +192,24 @@ func TestCellsDiffsAndDownloads(t *testing.T) {
 		keys = append(keys, lab.Must(s.Find(string(r.Key))).Name())
 	}
 	changes(t, client, web.URL, update{})
-	code, text := body(t, client, web.URL+"/diff?"+url.Values{"a": {keys[0]}, "b": {keys[1]}}.Encode())
+	code, text := body(client, web.URL+"/diff?"+url.Values{"a": {keys[0]}, "b": {keys[1]}}.Encode())
 	if code != 200 || !strings.Contains(text, `"column":"param.solver","a":"lbfgs","b":"newton"`) ||
 		!strings.Contains(text, "(-50.0 %)") {
 		t.Errorf("diff: %d %s", code, text)
 	}
-	if code, text := body(t, client, web.URL+"/cell/"+keys[0]); code != 200 || !strings.Contains(text, keys[0][:32]) {
+	if code, text := body(client, web.URL+"/cell/"+keys[0]); code != 200 || !strings.Contains(text, keys[0][:32]) {
 		t.Errorf("cell: %d %s", code, text)
 	}
-	if code, text := body(t, client, web.URL+"/artifact/"+keys[0]+"/note.txt"); code != 200 || text != "so it went" {
+	if code, text := body(client, web.URL+"/artifact/"+keys[0]+"/note.txt"); code != 200 || text != "so it went" {
 		t.Errorf("artifact: %d %s", code, text)
 	}
-	inside, _ := body(t, client, web.URL+"/gallery/")
-	if outside, _ := body(t, client, web.URL+"/gallery/link"); inside != http.StatusOK || outside == http.StatusOK {
+	inside, _ := body(client, web.URL+"/gallery/")
+	if outside, _ := body(client, web.URL+"/gallery/link"); inside != http.StatusOK || outside == http.StatusOK {
 		t.Errorf("the gallery: %d, a link out of it: %d", inside, outside)
 	}
 	for _, path := range []string{"/cell/0", "/artifact/" + keys[0] + "/none.txt",
 		"/artifact/" + keys[0] + "/..%2f..%2fx", "/diff?a=1&b=2", "/gallery/x"} {
-		if code, _ := body(t, client, web.URL+path); code != http.StatusNotFound {
+		if code, _ := body(client, web.URL+path); code != http.StatusNotFound {
 			t.Errorf("%s: %d, want 404", path, code)
 		}
 	}

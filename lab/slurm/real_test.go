@@ -76,8 +76,8 @@ func startSlurm(t *testing.T) {
 	host, _ := os.Hostname()
 	host, _, _ = strings.Cut(host, ".")
 	var conf bytes.Buffer
-	must.Do(configuration.Execute(&conf, map[string]any{"Dir": dir, "Host": host, "Port1": freePort(t),
-		"Port2": freePort(t)}))
+	must.Do(configuration.Execute(&conf, map[string]any{"Dir": dir, "Host": host, "Port1": freePort(),
+		"Port2": freePort()}))
 	key := make([]byte, 1024)
 	_, _ = rand.Read(key)
 	must.Do(errors.Join(
@@ -114,7 +114,7 @@ func startSlurm(t *testing.T) {
 	t.Fatal("the cluster does not come up")
 }
 
-func freePort(t *testing.T) int {
+func freePort() int {
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
@@ -122,7 +122,6 @@ func freePort(t *testing.T) int {
 
 // daemon starts a program in the foreground, and ends it with the test.
 func daemon(t *testing.T, dir, name string, args ...string) {
-	t.Helper()
 	cmd := exec.Command(name, args...)
 	out := must.Get(os.Create(filepath.Join(dir, name+".out")))
 	cmd.Stdout, cmd.Stderr = out, out
@@ -281,7 +280,6 @@ func TestTimeLimitOnARealCluster(t *testing.T) {
 }
 
 func openStore(t *testing.T) *store.Store {
-	t.Helper()
 	return must.Get(lab.OpenStore(t.TempDir()))
 }
 

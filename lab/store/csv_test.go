@@ -30,7 +30,6 @@ type csvValue struct {
 
 // csvRows computes three cells, one with a loss that is no number.
 func csvRows(t *testing.T) []store.Row {
-	t.Helper()
 	s := must.Get(lab.OpenStore(t.TempDir()))
 	e := lab.Experiment[csvParams, csvValue]{Name: "test/export", Version: 3,
 		Run: func(_ context.Context, _ *lab.Cell, p csvParams) (csvValue, error) {

@@ -13,7 +13,6 @@ import (
 )
 
 func lockPaths(t *testing.T) cellPaths {
-	t.Helper()
 	return shard{dir: t.TempDir()}.paths(strings.Repeat("a", keyDigits))
 }
 

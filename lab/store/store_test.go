@@ -60,9 +60,7 @@ func sampler(runs *atomic.Int64) lab.Experiment[point, stats] {
 }
 
 func testStore(t *testing.T) *store.Store {
-	t.Helper()
-	s := must.Get(lab.OpenStore(t.TempDir()))
-	return s
+	return must.Get(lab.OpenStore(t.TempDir()))
 }
 
 var ignoreDir = cmp.Options{cmpopts.EquateNaNs(), cmpopts.IgnoreUnexported(lab.Result[point, stats]{}),
@@ -92,8 +90,7 @@ func TestKeyKnowsWhatMatters(t *testing.T) {
 	var runs atomic.Int64
 	base := sampler(&runs)
 	key := func(e lab.Experiment[point, stats], seed uint64, p point) store.Key {
-		k := must.Get(e.Key(seed, p))
-		return k
+		return must.Get(e.Key(seed, p))
 	}
 	newer, renamed := base, base
 	newer.Version, renamed.Name = 2, "test/other"

@@ -107,7 +107,7 @@ func TestSweepsOfAFileShareIt(t *testing.T) {
 		t.Skip("compiles a program; that processes share cells is tested in package lab")
 	}
 	s := must.Get(lab.OpenStore(t.TempDir()))
-	p := cubes(t)
+	p := cubes()
 	var stored, recalled, failed atomic.Int64
 	ctx := store.WithSink(t.Context(), func(e store.Event) {
 		switch e.Kind {

@@ -47,8 +47,7 @@ var toy = lab.Experiment[params, result]{Name: "test/toy", Version: 1,
 
 var decoders = []*store.Decoder{toy.Decoder()}
 
-func cells(t *testing.T, text string) (out []string) {
-	t.Helper()
+func cells(text string) (out []string) {
 	s := must.Get(Parse("s.yaml", []byte(text), decoders))
 	for _, j := range lab.Must(s.All()) {
 		r := j.Record()
@@ -58,7 +57,7 @@ func cells(t *testing.T, text string) (out []string) {
 }
 
 func TestDesigns(t *testing.T) {
-	got := cells(t, `
+	got := cells(`
 experiment: test/toy
 seed: 5
 replicates: 2
@@ -86,7 +85,7 @@ design:
 
 // A cell that two steps arrive at is there once, and integers stay integers.
 func TestCellsAreUnique(t *testing.T) {
-	got := cells(t, `
+	got := cells(`
 experiment: test/toy
 design:
 - list: [{n: 1}, {n: 2}, {n: 1}]
@@ -94,7 +93,7 @@ design:
 	if len(got) != 2 {
 		t.Errorf("%d cells, want 2: %q", len(got), got)
 	}
-	got = cells(t, `
+	got = cells(`
 experiment: test/toy
 design:
 - grid: {n: {from: 1, to: 1000, count: 4, scale: log, integer: true}}
@@ -223,9 +222,7 @@ func TestEstimate(t *testing.T) {
 }
 
 func openStore(t *testing.T) *store.Store {
-	t.Helper()
-	s := must.Get(lab.OpenStore(t.TempDir()))
-	return s
+	return must.Get(lab.OpenStore(t.TempDir()))
 }
 
 var bin string // of programs, for all tests
@@ -246,16 +243,14 @@ var cubesOnce = sync.OnceValues(func() (*Program, error) {
 })
 
 // cubes is the program of testdata/cubes.go, built once.
-func cubes(t *testing.T) *Program {
-	t.Helper()
-	p := must.Get(cubesOnce())
-	return p
+func cubes() *Program {
+	return must.Get(cubesOnce())
 }
 
 // A Go file is built, asked for its jobs, and computes them.
 func TestGoFile(t *testing.T) {
 	s := openStore(t)
-	p := cubes(t)
+	p := cubes()
 	if len(p.Jobs) != 5 || len(s.Missing(p.Jobs)) != 5 {
 		t.Fatalf("%d jobs, %d missing", len(p.Jobs), len(s.Missing(p.Jobs)))
 	}

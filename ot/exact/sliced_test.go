@@ -58,8 +58,7 @@ func TestSlicedGradient(t *testing.T) {
 			var at mat.Dense
 			at.Scale(f, v)
 			at.Add(&at, x)
-			w := must.Get(s.Value(t.Context(), rand.New(rand.NewPCG(8, 8)), &at, y, a, b))
-			return w
+			return must.Get(s.Value(t.Context(), rand.New(rand.NewPCG(8, 8)), &at, y, a, b))
 		}
 		got, dx, err := s.Gradient(t.Context(), rand.New(rand.NewPCG(8, 8)), x, y, a, b)
 		if err != nil || math.Abs(got-value(0)) > 1e-14*got {

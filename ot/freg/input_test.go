@@ -26,47 +26,49 @@ func TestBadInput(t *testing.T) {
 	}
 	with := func(a, b []float64) ot.Problem { return ot.Problem{Geometry: ok.Geometry, A: a, B: b} }
 	one := freg.Solver{Lambda: 1}
-	for _, tc := range []struct {
-		name  string
-		s     freg.Solver
-		p     ot.Problem
-		kind  error
-		names string
-	}{
-		{"lambda 0", freg.Solver{}, ok, ot.ErrParameter, "Lambda = 0"},
-		{"lambda negative", freg.Solver{Lambda: -1}, ok, ot.ErrParameter, "Lambda = -1"},
-		{"lambda NaN", freg.Solver{Lambda: nan}, ok, ot.ErrParameter, "Lambda = NaN"},
-		{"lambda Inf", freg.Solver{Lambda: inf}, ok, ot.ErrParameter, "Lambda = +Inf"},
-		{"lambda hopeless", freg.Solver{Lambda: 1e-20}, ok, ot.ErrParameter, "Lambda = 1e-20"},
-		{"divergence", freg.Solver{F: 99, Lambda: 1}, ok, ot.ErrParameter, "Divergence(99)"},
-		{"tol negative", freg.Solver{Lambda: 1, Tol: -1}, ok, ot.ErrParameter, "Tol = -1"},
-		{"tol NaN", freg.Solver{Lambda: 1, Tol: nan}, ok, ot.ErrParameter, "Tol = NaN"},
-		{"tol Inf", freg.Solver{Lambda: 1, Tol: inf}, ok, ot.ErrParameter, "Tol = +Inf"},
-		{"iterations", freg.Solver{Lambda: 1, MaxIter: -1}, ok, ot.ErrParameter, "MaxIter = -1"},
-		{"start length", freg.Solver{Lambda: 1, Start: []float64{1}}, ok, ot.ErrShape, "Start has 1"},
-		{"start NaN", freg.Solver{Lambda: 1, Start: []float64{0, 0, nan}}, ok, ot.ErrParameter, "Start[2] = NaN"},
-		{"no geometry", one, ot.Problem{}, ot.ErrShape, "geometry is nil"},
-		{"nil matrix", one, ot.Problem{Geometry: ot.Dense(nil)}, ot.ErrShape, "cost is nil"},
-		{"bad points", one, ot.Problem{Geometry: ot.Points(mat.NewDense(1, 1, []float64{2}), c, ot.L1)}, ot.ErrShape,
-			"columns"},
-		{"cost NaN", one, cost(nan), ot.ErrCost, "cost[1,2] = NaN"},
-		{"cost Inf", one, cost(-inf), ot.ErrCost, "cost[1,2] = -Inf"},
-		{"cost huge", freg.Solver{Lambda: 1e295}, cost(1e305), ot.ErrCost, "1e+305"},
-		{"A short", one, with([]float64{1}, nil), ot.ErrShape, "Problem.A has 1"},
-		{"B long", one, with(nil, make([]float64, 4)), ot.ErrShape, "Problem.B has 4"},
-		{"A NaN", one, with([]float64{1, nan}, nil), ot.ErrWeights, "Problem.A[1] = NaN"},
-		{"B Inf", one, with(nil, []float64{1, inf, 1}), ot.ErrWeights, "Problem.B[1] = +Inf"},
-		{"A negative", one, with([]float64{1, -1}, nil), ot.ErrWeights, "Problem.A[1] = -1"},
-		{"B zero", one, with(nil, make([]float64, 3)), ot.ErrWeights, "Problem.B sums to 0"},
-		{"unequal", one, with([]float64{1, 1}, []float64{1, 1, 1}), ot.ErrWeights, "Problem.B sums to 3"},
-	} {
-		plan, err := tc.s.Solve(t.Context(), tc.p)
-		if !errors.Is(err, tc.kind) || plan != nil {
-			t.Errorf("%s: plan %v, err = %v, want %v", tc.name, plan != nil, err, tc.kind)
-			continue
+	check := func(s freg.Solver, p ot.Problem, kind error, names string) {
+		t.Helper()
+		plan, err := s.Solve(t.Context(), p)
+		if !errors.Is(err, kind) || plan != nil || !strings.Contains(err.Error(), names) {
+			t.Errorf("plan %v, err = %v, want %v naming %q", plan != nil, err, kind, names)
 		}
-		if !strings.Contains(err.Error(), tc.names) {
-			t.Errorf("%s: err = %q does not name %q", tc.name, err, tc.names)
+	}
+	for names, s := range map[string]freg.Solver{
+		"Lambda = 0":     {},
+		"Lambda = -1":    {Lambda: -1},
+		"Lambda = NaN":   {Lambda: nan},
+		"Lambda = +Inf":  {Lambda: inf},
+		"Lambda = 1e-20": {Lambda: 1e-20},
+		"Divergence(99)": {F: 99, Lambda: 1},
+		"Tol = -1":       {Lambda: 1, Tol: -1},
+		"Tol = NaN":      {Lambda: 1, Tol: nan},
+		"Tol = +Inf":     {Lambda: 1, Tol: inf},
+		"MaxIter = -1":   {Lambda: 1, MaxIter: -1},
+		"Start[2] = NaN": {Lambda: 1, Start: []float64{0, 0, nan}},
+	} {
+		check(s, ok, ot.ErrParameter, names)
+	}
+	check(freg.Solver{Lambda: 1, Start: []float64{1}}, ok, ot.ErrShape, "Start has 1")
+	check(freg.Solver{Lambda: 1e295}, cost(1e305), ot.ErrCost, "1e+305")
+	for kind, problems := range map[error]map[string]ot.Problem{
+		ot.ErrShape: {
+			"geometry is nil": {},
+			"cost is nil":     {Geometry: ot.Dense(nil)},
+			"columns":         {Geometry: ot.Points(mat.NewDense(1, 1, []float64{2}), c, ot.L1)},
+			"Problem.A has 1": with([]float64{1}, nil),
+			"Problem.B has 4": with(nil, make([]float64, 4)),
+		},
+		ot.ErrCost: {"cost[1,2] = NaN": cost(nan), "cost[1,2] = -Inf": cost(-inf)},
+		ot.ErrWeights: {
+			"Problem.A[1] = NaN":  with([]float64{1, nan}, nil),
+			"Problem.B[1] = +Inf": with(nil, []float64{1, inf, 1}),
+			"Problem.A[1] = -1":   with([]float64{1, -1}, nil),
+			"Problem.B sums to 0": with(nil, make([]float64, 3)),
+			"Problem.B sums to 3": with([]float64{1, 1}, []float64{1, 1, 1}),
+		},
+	} {
+		for names, p := range problems {
+			check(one, p, kind, names)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // denseLaplacian is a hessian at random potentials, and its matrix.
-func denseLaplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian, *mat.SymDense, []float64) {
+func denseLaplacian(f family, n, m int, lambda float64) (*hessian, *mat.SymDense, []float64) {
 	rng := rand.New(rand.NewPCG(uint64(n), uint64(m)))
 	c := mat.NewDense(n, m, nil)
 	c.Apply(func(_, _ int, _ float64) float64 { return rng.Float64() }, c)
@@ -57,7 +57,7 @@ func denseLaplacian(t *testing.T, f family, n, m int, lambda float64) (*hessian,
 func TestLinearSystems(t *testing.T) {
 	for _, f := range []family{exponential, inverse, ramp, square, logistic} {
 		for _, lambda := range []float64{1, 0.01} {
-			h, want, g := denseLaplacian(t, f, 50, 30, lambda)
+			h, want, g := denseLaplacian(f, 50, 30, lambda)
 			var chol mat.Cholesky
 			if !chol.Factorize(want) {
 				t.Fatalf("family %s: the matrix is not definite", f.name)

@@ -18,8 +18,7 @@ import (
 )
 
 // write makes the files of a problem of n points in the plane, by the layout of the timing problems.
-func write(t *testing.T, dir string, n int) {
-	t.Helper()
+func write(dir string, n int) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for name, size := range map[string]int{"x": 2 * n, "y": 2 * n, "a": n, "b": n} {
 		v := make([]float64, size)
@@ -35,8 +34,7 @@ func write(t *testing.T, dir string, n int) {
 }
 
 // ask serves the requests and returns the replies.
-func ask(t *testing.T, dir string, requests ...request) []reply {
-	t.Helper()
+func ask(dir string, requests ...request) []reply {
 	var in, out bytes.Buffer
 	for _, q := range requests {
 		must.Do(json.NewEncoder(&in).Encode(q))
@@ -54,13 +52,13 @@ func ask(t *testing.T, dir string, requests ...request) []reply {
 // the costs, which is at most 2.
 func TestMethodsAgree(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, 40)
+	write(dir, 40)
 	var requests []request
 	for _, m := range []string{"auto", "lbfgs", "newton", "sinkhorn", "scaling", "free"} {
 		requests = append(requests, request{Method: m, N: 40, D: 2, Ratio: .1, Knob: 1e-9})
 	}
 	requests = append(requests, request{Method: "exact", N: 40, D: 2})
-	replies := ask(t, dir, requests...)
+	replies := ask(dir, requests...)
 	exact := replies[len(replies)-1]
 	for i, r := range replies[:len(replies)-1] {
 		if r.L1 < 0 || r.L1 > 2e-9 || math.Abs(r.Value-replies[0].Value) > 2e-9 || r.Evaluations == 0 {
@@ -74,8 +72,8 @@ func TestMethodsAgree(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, 4)
-	r := ask(t, dir, request{
+	write(dir, 4)
+	r := ask(dir, request{
 		Method: "magic",
 		N:      4,
 		D:      2,

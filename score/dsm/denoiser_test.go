@@ -70,7 +70,7 @@ func TestDenoiserOfNothing(t *testing.T) {
 
 // A DenoisingMLP learns the mixture too, better than MLP in as many steps.
 func TestDenoiserLearns(t *testing.T) {
-	dev, f := devicetest.CPU(t), mixture(t)
+	dev, f := devicetest.CPU(t), mixture()
 	levels := must.Get(score.Geometric(3, .1, 8))
 	worstOf := func(net nn.Layer) (worst float64) {
 		rng := rand.New(rand.NewPCG(1, 1))

@@ -19,8 +19,7 @@ import (
 )
 
 // mixture is two Gaussians in the plane, of weights .3 and .7.
-func mixture(t *testing.T) *score.Mixture {
-	t.Helper()
+func mixture() *score.Mixture {
 	a := must.Get(score.NewGaussian([]float64{-1.5, 0}, mat.NewSymDense(2, []float64{.2, .1, .1, .2})))
 	b := must.Get(score.NewGaussian([]float64{1.5, 1}, mat.NewSymDense(2, []float64{.1, 0, 0, .3})))
 	return must.Get(score.NewMixture([]float64{.3, .7}, a, b))
@@ -89,7 +88,7 @@ func TestNetworkOnDevice(t *testing.T) {
 	defer nn.Free(net.Params())
 	f := &Network{Net: net, Device: dev, Shape: []int{2}, Sigmas: []float64{1, .1}, Batch: 3}
 	based := *f
-	if based.Base = mixture(t); based.OnDevice(7) != nil {
+	if based.Base = mixture(); based.OnDevice(7) != nil {
 		t.Error("a network on a base is on the device without its base")
 	}
 	r := f.OnDevice(7)
@@ -118,7 +117,7 @@ func TestLearnsMixture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains a network")
 	}
-	dev, f := devicetest.CPU(t), mixture(t)
+	dev, f := devicetest.CPU(t), mixture()
 	rng := rand.New(rand.NewPCG(1, 1))
 	levels := must.Get(score.Geometric(3, .1, 8))
 	net := MLP(2, levels, 64, 64)
@@ -251,7 +250,7 @@ func TestAverageOfAShortRun(t *testing.T) {
 // Gaussian: the sum is nearer to the truth at every trained level and the base alone above them. A
 // base that enters with another sign or without its σ leaves errors of order one.
 func TestLearnsOnABase(t *testing.T) {
-	dev, truth := devicetest.CPU(t), mixture(t)
+	dev, truth := devicetest.CPU(t), mixture()
 	rng := rand.New(rand.NewPCG(5, 1))
 	base := must.Get(score.NewGaussian([]float64{.6, .7}, mat.NewSymDense(2, []float64{2, .6, .6, .5})))
 	levels := []float64{.5, .25}

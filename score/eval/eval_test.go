@@ -21,8 +21,7 @@ func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 7)) }
 
 // bars are images of side×side with a bright bar of three rows at a height that tells the class,
 // one of three, in noise.
-func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Images {
-	t.Helper()
+func bars(rng *rand.Rand, n, side int, lo, hi float32) *data.Images {
 	m := must.Get(data.New(n, 1, side, side))
 	m.Labels = make([]int, n)
 	for i := range n {
@@ -42,8 +41,8 @@ func bars(t testing.TB, rng *rand.Rand, n, side int, lo, hi float32) *data.Image
 // Classes that a ruler separates are learnt by every kind in every protocol, whatever the range of the test images.
 func TestEveryProtocolLearns(t *testing.T) {
 	dev := devicetest.CPU(t)
-	few, many, real := bars(t, seed(1), 300, 18, 0, 1), bars(t, seed(1), 1600, 18, 0, 1),
-		bars(t, seed(2), 100, 18, -1, 1)
+	few, many, real := bars(seed(1), 300, 18, 0, 1), bars(seed(1), 1600, 18, 0, 1),
+		bars(seed(2), 100, 18, -1, 1)
 	for _, p := range []eval.Protocol{eval.Quick, eval.Code, eval.Paper} {
 		for _, k := range []eval.Kind{eval.Logistic, eval.MLP, eval.CNN, eval.LeNet, eval.Example, eval.Oriented} {
 			if testing.Short() && p != eval.Quick && k != eval.Logistic {
@@ -82,7 +81,7 @@ func TestEvaluateOnDevice(t *testing.T) {
 		must.Do(dev.Close())
 	}()
 	processor := devicetest.CPU(t)
-	images := bars(t, seed(1), 60, 18, 0, 1)
+	images := bars(seed(1), 60, 18, 0, 1)
 	for _, c := range []eval.Classifier{
 		{Kind: eval.CNN, Width: 3, Epochs: 2}, {Kind: eval.LeNet, Protocol: eval.Code, Epochs: 2},
 		{Protocol: eval.Paper},
@@ -98,7 +97,7 @@ func TestEvaluateOnDevice(t *testing.T) {
 // The same seed gives the same bits, another seed others; a cancelled training returns no model and leaks nothing.
 func TestSeedsAndContext(t *testing.T) {
 	dev := devicetest.CPU(t)
-	fit := bars(t, seed(1), 120, 18, 0, 1)
+	fit := bars(seed(1), 120, 18, 0, 1)
 	digest := func(s uint64) string {
 		m := must.Get(eval.Classifier{Kind: eval.CNN, Width: 4, Epochs: 2}.Fit(t.Context(), dev, fit, seed(s)))
 		defer m.Free()
@@ -168,7 +167,7 @@ func TestPrepare(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	dev := devicetest.CPU(t)
-	good, real := bars(t, seed(1), 30, 18, 0, 1), bars(t, seed(2), 30, 9, 0, 1)
+	good, real := bars(seed(1), 30, 18, 0, 1), bars(seed(2), 30, 9, 0, 1)
 	none, flat := *good, *good
 	none.Labels, flat.Hi = nil, 0
 	one := good.Slice(0, 1)

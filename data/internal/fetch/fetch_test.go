@@ -49,7 +49,6 @@ type server struct {
 }
 
 func serve(t *testing.T, handler http.HandlerFunc) *server {
-	t.Helper()
 	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mu.Lock()

@@ -77,8 +77,7 @@ func TestTransport(t *testing.T) {
 }
 
 // linear is a random linear problem, integer or not, on a complete network or not.
-func linear(t *testing.T, seed uint64) admm.Problem {
-	t.Helper()
+func linear(seed uint64) admm.Problem {
 	rng := rand.New(rand.NewPCG(seed, 4))
 	g := must.Get(admm.Random(rng, 2+rng.IntN(8), 2+rng.IntN(4), .5+.5*float64(seed%2)))
 	p := admm.Problem{Graph: g}
@@ -106,7 +105,7 @@ func TestLinear(t *testing.T) {
 	asked := 0
 	for seed := range uint64(24) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			p := linear(t, seed)
+			p := linear(seed)
 			got := must.Get(central.Solve(t.Context(), p))
 			if v := p.Violation(got.Plan); v > 1e-11 { // rounding of totals up to 8
 				t.Errorf("the plan misses a bound by %g", v)

@@ -140,9 +140,7 @@ func TestJSON(t *testing.T) {
 	if err := files.LoadJSON(path, &got); err != nil || cmp.Diff(want, got) != "" {
 		t.Errorf("%v, %v", got, err)
 	}
-	if err := os.WriteFile(path, []byte(`{"round": 3, "plan": [1,`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(os.WriteFile(path, []byte(`{"round": 3, "plan": [1,`), 0o600))
 	if err := files.LoadJSON(path, &got); err == nil || !strings.Contains(err.Error(), path) {
 		t.Errorf("half a file: %v", err)
 	}

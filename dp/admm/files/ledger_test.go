@@ -17,7 +17,6 @@ import (
 
 // owner is a folder with private nodes, and the paths of one node and its ledger.
 func owner(t *testing.T, private admm.Private, rounds int) (dir, node, ledger string) {
-	t.Helper()
 	dir = t.TempDir()
 	p := problem(admm.Linear{A: 2})
 	must.Do(files.Write(dir, p, admm.ADMM{Rounds: rounds}, &private, rand.New(rand.NewPCG(1, 1))))
@@ -25,15 +24,13 @@ func owner(t *testing.T, private admm.Private, rounds int) (dir, node, ledger st
 }
 
 func open(t *testing.T, ledger, node string) *files.Ledger {
-	t.Helper()
 	l := must.Get(files.OpenLedger(ledger, node))
 	t.Cleanup(func() { l.Close() })
 	return l
 }
 
 // release is one of α and sensitivity on the degree of the node, the same message for the same number.
-func release(t *testing.T, node string, number int) admm.Release {
-	t.Helper()
+func release(node string, number int) admm.Release {
 	s, _ := must.Get2(files.ReadNode(node))
 	return admm.Release{
 		ID:          [32]byte{byte(number), byte(number >> 8)},
@@ -49,7 +46,7 @@ func TestLedgerPaysOnce(t *testing.T) {
 	_, node, path := owner(t, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}, 5)
 	l := open(t, path, node)
 	for round := 1; round <= 3; round++ { // of 5; then the process ends
-		must.Do(l.Pay(release(t, node, round), 5-round+1))
+		must.Do(l.Pay(release(node, round), 5-round+1))
 	}
 	l.Close()
 	l = open(t, path, node)
@@ -57,10 +54,10 @@ func TestLedgerPaysOnce(t *testing.T) {
 		t.Fatalf("%d releases and %d rounds, want 3 and 7", l.Releases(), l.Rounds())
 	}
 	for round := 1; round <= 5; round++ { // the same run again
-		must.Do(l.Pay(release(t, node, round), 5-round+1))
+		must.Do(l.Pay(release(node, round), 5-round+1))
 	}
 	before, _ := os.ReadFile(path)
-	if err := l.Pay(release(t, node, 100), 5); !errors.Is(err, admm.ErrBudget) ||
+	if err := l.Pay(release(node, 100), 5); !errors.Is(err, admm.ErrBudget) ||
 		!strings.Contains(err.Error(), "after 5 releases it pays for 2") {
 		t.Errorf("another run of 5 rounds with 2 left: %v", err)
 	}
@@ -68,12 +65,12 @@ func TestLedgerPaysOnce(t *testing.T) {
 		t.Errorf("a release that was refused is in the ledger")
 	}
 	for round, left := range []int{2, 1} {
-		if err := l.Pay(release(t, node, 200+round), left); err != nil {
+		if err := l.Pay(release(node, 200+round), left); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, rounds := range []int{1, 0, -5} {
-		if err := l.Pay(release(t, node, 300), rounds); !errors.Is(err, admm.ErrBudget) {
+		if err := l.Pay(release(node, 300), rounds); !errors.Is(err, admm.ErrBudget) {
 			t.Errorf("nothing is left, for %d rounds: %v", rounds, err)
 		}
 	}
@@ -84,7 +81,7 @@ func TestLedgerOfOtherRules(t *testing.T) {
 	dir, node, path := owner(t, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}, 5)
 	l := open(t, path, node)
 	for number := range 2 {
-		must.Do(l.Pay(release(t, node, number), 1))
+		must.Do(l.Pay(release(node, number), 1))
 	}
 	l.Close()
 	p, _, _, err := files.ReadProblem(dir)
@@ -105,7 +102,7 @@ func TestLedgerRefuses(t *testing.T) {
 	dir, node, path := owner(t, admm.Private{Budget: account.Budget{Alpha: 1, Epsilon: 7}, Slope: 5}, 5)
 	l := open(t, path, node)
 	for number := range 3 {
-		must.Do(l.Pay(release(t, node, number), 1))
+		must.Do(l.Pay(release(node, number), 1))
 	}
 	refused := func(why, want string) {
 		t.Helper()
@@ -122,7 +119,6 @@ func TestLedgerRefuses(t *testing.T) {
 	l.Close()
 	whole := must.Get(os.ReadFile(path))
 	put := func(b []byte) {
-		t.Helper()
 		must.Do(os.WriteFile(path, b, 0o600))
 	}
 	for cut := range whole {

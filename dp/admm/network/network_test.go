@@ -47,7 +47,6 @@ func quadratic(a float64) admm.Utility { return admm.Quadratic{A: a, B: 2} }
 
 // protected is a problem with private nodes, and what SolvePrivate makes of it.
 func protected(t *testing.T, a admm.ADMM) (admm.Problem, []admm.Spec, *admm.Result) {
-	t.Helper()
 	p := problem(3, .5, linear)
 	private := admm.Private{Budget: account.Budget{Alpha: 20}, Slope: 5}
 	specs := must.Get(private.Protect(rand.New(rand.NewPCG(5, 6)), p.Specs()))

@@ -21,8 +21,7 @@ import (
 )
 
 // halves are images of 8×8 that are bright on the left or on the right, by their label.
-func halves(t testing.TB, n int) *data.Images {
-	t.Helper()
+func halves(n int) *data.Images {
 	rng := rand.New(rand.NewPCG(8, 9))
 	m := must.Get(data.New(n, 1, 8, 8))
 	m.Labels, m.Classes = make([]int, n), []string{"left", "right"}
@@ -60,7 +59,7 @@ func brightRight(m *data.Images) (share float64) {
 
 // With little noise the denoiser learns which half is bright, with a lot it does not.
 func TestLearns(t *testing.T) {
-	images := halves(t, 400)
+	images := halves(400)
 	for _, noise := range []float64{0, 1, 1000} {
 		c := small()
 		c.Records, c.NoiseMultiplier = 400, noise
@@ -75,21 +74,18 @@ func TestLearns(t *testing.T) {
 // A row of the cotangent depends on its own record and its own randomness: alone or among others,
 // first or last, it is the same. Privacy rests on it.
 func TestRowsAreOnTheirOwn(t *testing.T) {
-	dev, images := nntest.CPU(t), halves(t, 20)
+	dev, images := nntest.CPU(t), halves(20)
 	c := must.Get(small().withDefaults())
 	d := newDenoiser(c, eights)
 	d.net.Init(dev, device.Float32, rand.New(rand.NewPCG(1, 2)))
 	rows := func(images *data.Images, at ...int) [][]float64 {
-		dy, err := newRecords(d, images).Cotangent(sgd.Batch{
+		dy := must.Get(newRecords(d, images).Cotangent(sgd.Batch{
 			Net:     d.net,
 			Pass:    &nn.Pass{},
 			Dev:     dev,
 			Records: at,
 			Rand:    func(record int) *rand.Rand { return rand.New(rand.NewPCG(7, uint64(record))) },
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		m := must.Get(dy.Mat())
 		var out [][]float64
 		for i := range at {
@@ -107,7 +103,7 @@ func TestRowsAreOnTheirOwn(t *testing.T) {
 	alone := rows(images, 5)[0]
 	near("first of three", rows(images, 5, 9, 2)[0], alone)
 	near("last of three", rows(images, 9, 2, 5)[2], alone)
-	other := halves(t, 20)
+	other := halves(20)
 	for i := range other.Len() {
 		if i != 5 {
 			clear(other.Row(i))
@@ -184,7 +180,7 @@ func TestEventIsOfWhatRuns(t *testing.T) {
 		c.Batch, c.NoiseMultiplier = batch, .8
 		c = must.Get(c.withDefaults())
 		d := newDenoiser(c, eights)
-		runs := must.Get(d.training(newRecords(d, halves(t, 100))).Event())
+		runs := must.Get(d.training(newRecords(d, halves(100))).Event())
 		if said, err := c.Event(eights); err != nil || said != runs {
 			t.Errorf("batches of %d: accounted for %v, %v, and %v runs", batch, said, err, runs)
 		}
@@ -199,24 +195,24 @@ func TestDir(t *testing.T) {
 		_, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(1), Dir: dir})
 		return err
 	}
-	must.Do(fit(halves(t, 100)))
-	if err := fit(halves(t, 100)); err != nil {
+	must.Do(fit(halves(100)))
+	if err := fit(halves(100)); err != nil {
 		t.Errorf("the same run again: %v", err)
 	}
-	other := halves(t, 100)
+	other := halves(100)
 	other.Labels[7] = 1 - other.Labels[7]
 	if err := fit(other); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("another label: %v", err)
 	}
 	c.Steps = 4
-	if err := fit(halves(t, 100)); !errors.Is(err, release.ErrLedger) {
+	if err := fit(halves(100)); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("fewer steps than were spent: %v", err)
 	}
 }
 
 // Bad parameters and images are refused.
 func TestRefusals(t *testing.T) {
-	images, label := halves(t, 10), halves(t, 10)
+	images, label := halves(10), halves(10)
 	label.Labels[3] = 2
 	for name, c := range map[string]struct {
 		change func(*Config)

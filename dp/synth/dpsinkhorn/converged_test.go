@@ -18,7 +18,7 @@ func TestConverged(t *testing.T) {
 	x, hx := randomLabelled(rng, dev, n, d, 1)
 	y, hy := randomLabelled(rng, dev, n, d, 1)
 	private, _ := must.Get2(Loss{Scaling: Converged, Blur: 1e-3, Label: 1}.Gradient(x, y, 1))
-	g := dense(t, private)
+	g := dense(private)
 	used := map[int]bool{}
 	for i := range n {
 		// 2·(1/n)·2(x_i − y_j): the j that it belongs to.
@@ -44,10 +44,10 @@ func TestGradients(t *testing.T) {
 	dev := nntest.CPU(t)
 	tr := small()
 	tr.Steps = 0
-	made := must.Get(tr.Train(t.Context(), dev, bars(t, 10), synth.Run{Key: release.SeededKey(6)}))
+	made := must.Get(tr.Train(t.Context(), dev, bars(10), synth.Run{Key: release.SeededKey(6)}))
 	g := made.(*Generator)
 	before := weights(t, g.Params())
-	y := Labelled{X: dev.From32(bars(t, 4).Pixels(), 4, 784), Labels: bars(t, 4).Labels}
+	y := Labelled{X: dev.From32(bars(4).Pixels(), 4, 784), Labels: bars(4).Labels}
 	losses := []Loss{{L1: 1}, {L1: 1, Fresh: 1}, {L1: 1}}
 	got := must.Get(g.Gradients(losses, y, 5, rand.New(rand.NewPCG(1, 1))))
 	same, differ := true, false

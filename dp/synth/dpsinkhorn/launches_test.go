@@ -28,6 +28,6 @@ func paperSteps(t testing.TB, dev *device.Device, steps int, mark func()) {
 		Adam:      train.Adam{Rate: 1e-4},
 		Trace:     func(int, *device.Array) { mark() },
 	}
-	g := must.Get(tr.Train(t.Context(), dev, bars(t, 1000), synth.Run{Key: release.SeededKey(1)}))
+	g := must.Get(tr.Train(t.Context(), dev, bars(1000), synth.Run{Key: release.SeededKey(1)}))
 	nn.Free(g.(*Generator).Params())
 }

@@ -31,8 +31,7 @@ import (
 )
 
 // bars is images of two classes: the upper or the lower half is bright.
-func bars(t testing.TB, n int) *data.Images {
-	t.Helper()
+func bars(n int) *data.Images {
 	rng := rand.New(rand.NewPCG(9, 9))
 	m := must.Get(data.New(n, 1, 28, 28))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
@@ -76,7 +75,6 @@ func small() Training {
 }
 
 func weights(t testing.TB, params []*nn.Param) []float32 {
-	t.Helper()
 	var out []float32
 	for _, p := range params {
 		v := must.Get(p.Value.Get32())
@@ -112,7 +110,7 @@ func TestKilledProcess(t *testing.T) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		}
 	}
-	g := must.Get(fit(t, tr, bars(t, 40), synth.Run{Dir: dir}))
+	g := must.Get(fit(t, tr, bars(40), synth.Run{Dir: dir}))
 	fmt.Printf("weights %x\n", weights(t, g.Params())[:20])
 }
 
@@ -149,7 +147,7 @@ func TestKillAndResume(t *testing.T) {
 	if !strings.HasPrefix(log[1][0], "release 3 ") || len(seen) != 7 {
 		t.Errorf("the second run began with %q; %d steps were released", log[1][0], len(seen))
 	}
-	g := must.Get(fit(t, small(), bars(t, 40), synth.Run{}))
+	g := must.Get(fit(t, small(), bars(40), synth.Run{}))
 	if got, want := log[2][len(log[2])-1], fmt.Sprintf("weights %x\n", weights(t, g.Params())[:20]); got != want {
 		t.Errorf("resumed: %s never killed: %s", got, want)
 	}
@@ -159,7 +157,7 @@ func TestKillAndResume(t *testing.T) {
 	}
 	other := small()
 	other.Sanitiser = WholeBatch{NoiseMultiplier: .1}
-	if _, err := fit(t, other, bars(t, 40), synth.Run{Dir: dir}); !errors.Is(err, release.ErrLedger) {
+	if _, err := fit(t, other, bars(40), synth.Run{Dir: dir}); !errors.Is(err, release.ErrLedger) {
 		t.Errorf("less noise in the same folder: %v", err)
 	}
 }
@@ -175,7 +173,7 @@ func TestSanitiserIsChecked(t *testing.T) {
 	} {
 		tr := small()
 		tr.Sanitiser = s
-		if _, err := fit(t, tr, bars(t, 10), synth.Run{}); !errors.Is(err, dp.ErrParameter) {
+		if _, err := fit(t, tr, bars(10), synth.Run{}); !errors.Is(err, dp.ErrParameter) {
 			t.Errorf("%#v: trained: %v", s, err)
 		}
 		if _, err := tr.Event(digits); !errors.Is(err, dp.ErrParameter) {
@@ -197,9 +195,9 @@ func TestSanitiserIsChecked(t *testing.T) {
 func TestNoiseIsUsedOnce(t *testing.T) {
 	dir := t.TempDir()
 	tr := small()
-	images := bars(t, 40)
+	images := bars(40)
 	must.Get(fit(t, tr, images, synth.Run{Dir: dir, Every: 100}))
-	pixel, label := bars(t, 40), bars(t, 40)
+	pixel, label := bars(40), bars(40)
 	pixel.Pixels()[5] += .25
 	label.Labels[3] = 1 - label.Labels[3]
 	for name, other := range map[string]*data.Images{"pixel": pixel, "label": label} {
@@ -242,7 +240,7 @@ func TestLearns(t *testing.T) {
 		tr.Steps, tr.Rate, tr.Images, tr.Sanitiser = 60, .5, 10, WholeBatch{Bound: 5}
 		tr.Net.DCGAN.Hidden = 4
 		change(&tr)
-		g := must.Get(fit(t, tr, bars(t, 40), synth.Run{Key: release.SeededKey(3)}))
+		g := must.Get(fit(t, tr, bars(40), synth.Run{Key: release.SeededKey(3)}))
 		m := must.Get(g.Sample(rand.New(rand.NewPCG(1, 1)), 40))
 		right := 0.
 		for i, l := range m.Labels {

@@ -22,8 +22,7 @@ import (
 )
 
 // halves is 8×8 images of two classes: the upper or lower half is bright.
-func halves(t testing.TB, n int) *data.Images {
-	t.Helper()
+func halves(n int) *data.Images {
 	rng := rand.New(rand.NewPCG(1, 1))
 	m := must.Get(data.New(n, 1, 8, 8))
 	m.Labels, m.Classes = make([]int, n), []string{"upper", "lower"}
@@ -59,7 +58,7 @@ func TestSensitivity(t *testing.T) {
 		return out
 	}
 	for trial := range 100 {
-		m := halves(t, 1+rng.IntN(30))
+		m := halves(1 + rng.IntN(30))
 		last := m.Row(m.Len() - 1)
 		for j := range last {
 			last[j] = []float32{rng.Float32(), 0, 1, float32(math.NaN()), float32(1e30 * rng.NormFloat64())}[trial%5]
@@ -104,12 +103,12 @@ func TestOthersDoNotMove(t *testing.T) {
 func TestParameters(t *testing.T) {
 	for name, c := range map[string]Config{"Length": {Length: 1e-38}, "Batch": {Batch: 1}, "Count": {Count: 1},
 		"Features": {Features: 3}, "Noise": {NoiseMultiplier: math.NaN()}} {
-		if _, err := c.Train(t.Context(), nntest.CPU(t), halves(t, 4), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
+		if _, err := c.Train(t.Context(), nntest.CPU(t), halves(4), synth.Run{}); !errors.Is(err, dp.ErrParameter) ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
-	bad := halves(t, 4)
+	bad := halves(4)
 	bad.Labels[1] = 2
 	if _, err := (Config{}).Train(t.Context(), nntest.CPU(t), bad, synth.Run{}); !errors.Is(err, dp.ErrParameter) {
 		t.Errorf("a label that is no class: %v", err)
@@ -119,19 +118,16 @@ func TestParameters(t *testing.T) {
 // With little noise the generator draws each class on its side.
 func TestLearns(t *testing.T) {
 	dev := nntest.CPU(t)
-	c, g, err := synth.Calibrate(t.Context(), Config{
+	c, g := must.Get2(synth.Calibrate(t.Context(), Config{
 		Features: 400,
 		Length:   3,
 		Steps:    150,
 		Batch:    40,
-	}, synth.Public{}, dp.Budget{Epsilon: 5, Delta: 1e-5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, synth.Public{}, dp.Budget{Epsilon: 5, Delta: 1e-5}))
 	if g.Epsilon > 5 || g.Epsilon < 4.999 {
 		t.Errorf("guarantee %v", g)
 	}
-	gen := must.Get(c.Train(t.Context(), dev, halves(t, 400), synth.Run{Key: release.SeededKey(1)}))
+	gen := must.Get(c.Train(t.Context(), dev, halves(400), synth.Run{Key: release.SeededKey(1)}))
 	m := must.Get(gen.Sample(rand.New(rand.NewPCG(3, 3)), 50))
 	right := 0
 	for i, l := range m.Labels {
@@ -151,7 +147,7 @@ func TestLearns(t *testing.T) {
 // A run that is stopped goes on with the same codes, and ends in the same images; its one release is spent once.
 func TestGoesOn(t *testing.T) {
 	c := Config{Features: 200, Length: 3, Steps: 9, Batch: 20, NoiseMultiplier: 1}
-	images := halves(t, 100)
+	images := halves(100)
 	draw := func(ctx context.Context, r synth.Run) ([]float32, error) {
 		r.Key, r.Every = release.SeededKey(1), 2
 		gen, err := c.Train(ctx, nntest.CPU(t), images, r)

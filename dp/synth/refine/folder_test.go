@@ -42,7 +42,7 @@ func TestFoldersAreNotToldApart(t *testing.T) {
 	defer func(all int) { framing = all }(framing)
 	framing = 40
 	const eps, delta, known = 2, 1e-3, 2
-	images, dev := bars(t, 7, known+1), nntest.CPU(t)
+	images, dev := bars(7, known+1), nntest.CPU(t)
 	white := images.Row(known)
 	for j := range white {
 		white[j] = 1

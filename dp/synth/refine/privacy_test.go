@@ -42,7 +42,7 @@ func insertion(m *data.Images, records []int, factors []float64, sum func(*data.
 // those of vectors that are not clipped move too far.
 func TestOneRecordMovesEachSumByAtMostItsBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	pool, many := bars(t, 1, 400), bars(t, 2, 507) // more than a chunk
+	pool, many := bars(1, 400), bars(2, 507) // more than a chunk
 	for j := range many.Row(0) {
 		many.Row(0)[j], many.Row(100)[j] = float32(j/4%2), rng.Float32()
 	}
@@ -63,7 +63,7 @@ func TestOneRecordMovesEachSumByAtMostItsBound(t *testing.T) {
 	gradient := func(t *teacher, x []float32, m *data.Images) []float64 {
 		return t.gradient(x, m.Labels).RawMatrix().Data
 	}
-	few, plain := confused(t, 1, 30), bars(t, 2, 40)
+	few, plain := confused(1, 30), bars(2, 40)
 	moved := must.Get(synth.Jitter{Rotate: .7, Shift: .2}.Apply(rand.New(rand.NewPCG(1, 1)), plain))
 	votes := func(moved, m *data.Images) []float64 {
 		return []float64{must.Get(preference(newBank(f.dev, m), plain, moved, m))}
@@ -191,7 +191,7 @@ func TestReleasesAreThoseOfTheEvent(t *testing.T) {
 
 // wrongNoise trains, and returns the releases whose noise is not that of c's event.
 func wrongNoise(t *testing.T, c, trained Config) (wrong []string) {
-	images := bars(t, 3, 300)
+	images := bars(3, 300)
 	p := must.Get(synth.PublicOf(images))
 	c = must.Get(c.WithNoise(5).(Config).filled(p))
 	trained = must.Get(trained.WithNoise(5).(Config).filled(p))
@@ -239,7 +239,7 @@ func wrongNoise(t *testing.T, c, trained Config) (wrong []string) {
 func TestChoiceHasTheNoiseOfTheEvent(t *testing.T) {
 	defer func(all int) { framing = all }(framing)
 	framing = 20
-	images := bars(t, 2, 20)
+	images := bars(2, 20)
 	c := small().WithNoise(5).(Config)
 	c.Jitter, c.ChoiceShare, c.Share = synth.Jitter{Shift: .1}, .01, .4
 	const keys = 20

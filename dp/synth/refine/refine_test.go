@@ -20,8 +20,7 @@ import (
 )
 
 // bars are images of 16×16 with a bright bar, upright or level by their label, three pixels wide and sharp.
-func bars(t testing.TB, seed uint64, n int) *data.Images {
-	t.Helper()
+func bars(seed uint64, n int) *data.Images {
 	rng := rand.New(rand.NewPCG(seed, 9))
 	m := must.Get(data.New(n, 1, 16, 16))
 	m.Labels, m.Classes = make([]int, n), []string{"upright", "level"}
@@ -47,7 +46,7 @@ func small() Config {
 
 // Without noise coordinates of moved samples have the private images' means by class more nearly than samples have.
 func TestRefines(t *testing.T) {
-	images := bars(t, 3, 600)
+	images := bars(3, 600)
 	off := func(rate float64) float64 {
 		c := small()
 		c.Axes, c.Steps, c.Rate = 100, 40, rate
@@ -74,7 +73,7 @@ func TestRefines(t *testing.T) {
 
 // A run in a folder repeats its releases and ends in the same images; other settings, or one release more, are refused.
 func TestOneLedger(t *testing.T) {
-	dir, images := t.TempDir(), bars(t, 5, 200)
+	dir, images := t.TempDir(), bars(5, 200)
 	c := small().WithNoise(5).(Config)
 	train := func(c Config) (*data.Images, error) {
 		s, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{Key: release.SeededKey(6), Dir: dir})
@@ -153,8 +152,8 @@ func TestResidual(t *testing.T) {
 }
 
 // confused are bars whose labels are wrong at one of three, by what cannot be seen.
-func confused(t testing.TB, seed uint64, n int) *data.Images {
-	m := bars(t, seed, n)
+func confused(seed uint64, n int) *data.Images {
+	m := bars(seed, n)
 	for i := range m.Labels {
 		if i%3 == 0 {
 			m.Labels[i] = 1 - m.Labels[i]
@@ -183,8 +182,8 @@ func (t *teacher) agrees(m *data.Images) (share float64) {
 func TestTeacher(t *testing.T) {
 	c := small()
 	c.TeacherShare = .3
-	sampler := must.Get(c.Train(t.Context(), nntest.CPU(t), confused(t, 3, 600), synth.Run{Key: release.SeededKey(4)}))
-	s, unseen := sampler.(*Sampler), bars(t, 4, 200)
+	sampler := must.Get(c.Train(t.Context(), nntest.CPU(t), confused(3, 600), synth.Run{Key: release.SeededKey(4)}))
+	s, unseen := sampler.(*Sampler), bars(4, 200)
 	if got := s.teacher.agrees(unseen); got < .95 {
 		t.Errorf("the teacher reads %.3f of images that it has not seen", got)
 	}
@@ -254,7 +253,7 @@ func TestShapes(t *testing.T) {
 // All votes are for samples that have the classes right and against those that have them wrong; none are between
 // equal ones.
 func TestVotes(t *testing.T) {
-	private, wrong, good := bars(t, 2, 100), bars(t, 1, 100), bars(t, 1, 100)
+	private, wrong, good := bars(2, 100), bars(1, 100), bars(1, 100)
 	for i, l := range wrong.Labels {
 		wrong.Labels[i] = 1 - l
 	}

@@ -79,14 +79,14 @@ func TestMatch(t *testing.T) {
 // the mean that the model has, from which mere clamping moves them.
 func TestTone(t *testing.T) {
 	c, _ := calibrated(t, Config{PerClass: 4, Steps: 12, Basis: 40, Local: 30, Reg: .5, Clip: 3, LocalClip: 5}, 1)
-	m := fit(t, c, blobs(t, 1500), 1)
+	m := fit(t, c, blobs(1500), 1)
 	copied := Model{Basis: m.Basis, Atoms: m.Atoms, Weight: m.Weight, Spread: m.Spread, Keep: m.Keep, Mean: m.Mean}
 	if again := copied.tone(1); !slices.Equal(again.Gain, m.Tone.Gain) || !slices.Equal(again.Dark, m.Tone.Dark) {
 		t.Error("a copy of the model has another tone")
 	}
 	plain := *m
 	plain.Tone = nil
-	with, without := meanOff(t, m), meanOff(t, &plain)
+	with, without := meanOff(m), meanOff(&plain)
 	// A mean of 8000 draws in [0, 1] is off by .5/√8000 = .006 on the average at most.
 	if with > .006 || with > without/2 {
 		t.Errorf("means are off by %g, without a tone by %g", with, without)
@@ -96,7 +96,7 @@ func TestTone(t *testing.T) {
 // Without noise the Mean is that of records, up to the frequencies that the basis omits; the mean
 // of atoms, which are clamped, is not.
 func TestMean(t *testing.T) {
-	records := blobs(t, 1500)
+	records := blobs(1500)
 	m := fit(t, Config{PerClass: 4, Steps: 12, Basis: 40, Local: 30, Reg: .5, Clip: 30, LocalClip: 5}, records, 1)
 	top, bottom := m.Basis.Decode(m.Atoms[0]), m.Basis.Decode(m.Atoms[1])
 	byMean, byAtoms := 0., 0.
@@ -116,7 +116,7 @@ func TestMean(t *testing.T) {
 }
 
 // meanOff is by how much the mean of samples is off the model's Mean, on the average over pixels.
-func meanOff(t *testing.T, m *Model) (sum float64) {
+func meanOff(m *Model) (sum float64) {
 	const n = 8000
 	s := must.Get(m.Sample(rand.New(rand.NewPCG(7, 7)), n))
 	for p := range s.Dim() {

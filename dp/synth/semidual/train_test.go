@@ -29,23 +29,18 @@ func fit(t testing.TB, c Config, images *data.Images, seed uint64) *Model {
 
 // calibrated has the least noise that is (eps, 1e-5)-differentially private.
 func calibrated(t testing.TB, c Config, eps float64) (Config, dp.Guarantee) {
-	t.Helper()
-	c, g, err := synth.Calibrate(t.Context(), c, synth.Public{
+	c, g := must.Get2(synth.Calibrate(t.Context(), c, synth.Public{
 		Records:  1000,
 		Classes:  []string{"top", "bottom"},
 		Channels: 1,
 		Height:   8,
 		Width:    8,
-	}, dp.Budget{Epsilon: eps, Delta: 1e-5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, dp.Budget{Epsilon: eps, Delta: 1e-5}))
 	return c, g
 }
 
 // blobs is 8×8 images of two classes, each a bright square at one of two places.
-func blobs(t testing.TB, n int) *data.Images {
-	t.Helper()
+func blobs(n int) *data.Images {
 	rng := rand.New(rand.NewPCG(1, 1))
 	m := must.Get(data.New(n, 1, 8, 8))
 	m.Labels, m.Classes = make([]int, n), []string{"top", "bottom"}
@@ -138,7 +133,7 @@ func TestDenoise(t *testing.T) {
 // Atoms find the squares, at a sound ε, and the numbers of records are about right; the same key gives the same bits on
 // any number of processors, another key does not.
 func TestTrain(t *testing.T) {
-	images := blobs(t, 2000)
+	images := blobs(2000)
 	c, g := calibrated(t, Config{
 		PerClass:  4,
 		Steps:     12,
@@ -213,7 +208,7 @@ func TestReleaseNoise(t *testing.T) {
 // No training releases more often than its event says, whatever its numbers of steps and atoms; a
 // run that was stopped plays its releases again, and ends in the same atoms.
 func TestReleasesAreCounted(t *testing.T) {
-	images := blobs(t, 4)
+	images := blobs(4)
 	for _, c := range []Config{{Steps: 1}, {Steps: 2, PerClass: 8}, {Steps: 3, Local: -1}, {Steps: 12, PerClass: 9},
 		{Steps: 16, PerClass: 8, Local: -1}, {Steps: 31, PerClass: 1}, {Steps: 3, PerClass: 1, Bend: 3}} {
 		c.NoiseMultiplier, c.Basis = 1, 4
@@ -240,7 +235,7 @@ func TestReleasesAreCounted(t *testing.T) {
 
 // A class that nobody has is learnt as noise says, without an error that would tell.
 func TestEmptyClass(t *testing.T) {
-	images := blobs(t, 100)
+	images := blobs(100)
 	clear(images.Labels)
 	c := Config{PerClass: 2, Steps: 4, Basis: 20, Local: 5, NoiseMultiplier: 3}
 	images.Classes = []string{"top", "bottom", "nowhere"}
@@ -249,7 +244,7 @@ func TestEmptyClass(t *testing.T) {
 }
 
 func TestParameters(t *testing.T) {
-	images := blobs(t, 10)
+	images := blobs(10)
 	for _, c := range []Config{{PerClass: -1}, {Clip: math.Inf(1)}, {Split: 1},
 		{NoiseMultiplier: math.NaN()}, {LocalShare: 1}, {Bend: .5}, {Bend: math.NaN()}} {
 		if _, err := c.Train(t.Context(), nntest.CPU(t), images, synth.Run{}); !errors.Is(err, synth.ErrParameter) {

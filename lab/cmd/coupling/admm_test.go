@@ -60,7 +60,6 @@ type nodes struct {
 var names = []string{"target-0", "target-1", "target-2", "target-3", "source-0", "source-1"}
 
 func (n *nodes) start(t *testing.T, name, wait string) {
-	t.Helper()
 	in := func(folder string) string { return filepath.Join(n.market, folder, name+".json") }
 	cmd := n.command("node", in("nodes"), "--join", filepath.Join(n.market, "join.json"), "--ledger", in("ledger"),
 		"--out", in("amounts"), "--wait", wait)
@@ -86,7 +85,6 @@ func begin(t *testing.T, wait string) (run *exec.Cmd, n *nodes, here string) {
 
 // plan puts together what the nodes wrote.
 func (n *nodes) plan(t *testing.T) []byte {
-	t.Helper()
 	var b bytes.Buffer
 	b.WriteString("target,source,amount\n")
 	for i := range 4 {

@@ -46,7 +46,7 @@ func TestWorkingCopy(t *testing.T) {
 		own != filepath.Join("notebooks", "own.ipynb") {
 		t.Errorf("%s, %v", own, err)
 	}
-	edited := strings.Replace(read(t, opened), "# A", "# Edited", 1)
+	edited := strings.Replace(read(opened), "# A", "# Edited", 1)
 	must.Do(os.WriteFile(opened, []byte(edited), 0o666))
 	if again, err := workingCopy(a, c, filepath.Join("notebooks", "a.ipynb")); err != nil || again != opened ||
 		!strings.Contains(errs.String(), "coupling notebook diff a") {
@@ -66,8 +66,7 @@ func TestWorkingCopy(t *testing.T) {
 	}
 }
 
-func read(t *testing.T, file string) string {
-	t.Helper()
+func read(file string) string {
 	b := must.Get(os.ReadFile(file))
 	return string(b)
 }

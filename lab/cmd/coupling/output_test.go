@@ -108,7 +108,6 @@ func tree(t *testing.T, dir string) map[string]string {
 
 // fixtures writes what the writers read into a folder and makes it the working directory.
 func fixtures(t *testing.T) {
-	t.Helper()
 	root := must.Get(checkout("."))
 	t.Chdir(t.TempDir())
 	t.Setenv("ROOT", root)

@@ -49,7 +49,6 @@ func saveMatrix(path string, m *mat.Dense) error {
 
 // caseFiles writes a reference case as the files that solve reads.
 func caseFiles(t *testing.T, c *ottest.Case) []string {
-	t.Helper()
 	dir := t.TempDir()
 	file := func(name string, rows [][]float64) string {
 		path := filepath.Join(dir, name+".npy")
@@ -81,11 +80,11 @@ func TestSolveAgreesWithTheReferences(t *testing.T) {
 				}
 				out := args[5]
 				// an L1 error of t moves no entry by more
-				near(t, "plan", matrixOf(t, out, "plan"), c.Expected.P, 1e-11, 0)
+				near(t, "plan", matrixOf(out, "plan"), c.Expected.P, 1e-11, 0)
 				if c.X == nil {
-					near(t, "grad_sharp_M", matrixOf(t, out, "grad_sharp_M"), c.Expected.GradSharpM, 0, 1e-7)
+					near(t, "grad_sharp_M", matrixOf(out, "grad_sharp_M"), c.Expected.GradSharpM, 0, 1e-7)
 				} else {
-					near(t, "grad_sharp_x", matrixOf(t, out, "grad_sharp_x"), c.Expected.GradSharpX, 0, 1e-7)
+					near(t, "grad_sharp_x", matrixOf(out, "grad_sharp_x"), c.Expected.GradSharpX, 0, 1e-7)
 				}
 				span := mat.Max(ottest.Dense(c.M)) - mat.Min(ottest.Dense(c.M))
 				for _, v := range []struct{ got, want float64 }{{s.Sharp, c.Expected.Sharp},
@@ -115,12 +114,12 @@ func TestSolveExactAgreesWithTheReferences(t *testing.T) {
 				t.Fatalf("exit %d, %+v, want %g", code, s, c.Expected.ExactEMD)
 			}
 			out := args[5]
-			plan, cost := matrixOf(t, out, "plan"), ottest.Dense(c.M)
+			plan, cost := matrixOf(out, "plan"), ottest.Dense(c.M)
 			if c.X == nil {
-				near(t, "gradient", matrixOf(t, out, "grad_sharp_M"), rowsOf(plan), 0, 0)
+				near(t, "gradient", matrixOf(out, "grad_sharp_M"), rowsOf(plan), 0, 0)
 			}
-			f, g := matrixOf(t, out, "f"), matrixOf(t, out, "g")
-			alpha, beta := matrixOf(t, out, "alpha"), matrixOf(t, out, "beta")
+			f, g := matrixOf(out, "f"), matrixOf(out, "g")
+			alpha, beta := matrixOf(out, "alpha"), matrixOf(out, "beta")
 			size := max(mat.Max(cost), -mat.Min(cost))
 			var value, balance, last float64
 			for i, a := range c.A {
@@ -195,13 +194,11 @@ func TestSolveSaysWhenItDidNotConverge(t *testing.T) {
 	if code != exitUnconverged || s.Status == "converged" {
 		t.Errorf("exit %d, %+v", code, s)
 	}
-	matrixOf(t, args[5], "plan") // and yet writes what it has
+	matrixOf(args[5], "plan") // and yet writes what it has
 }
 
-func matrixOf(t *testing.T, dir, name string) *mat.Dense {
-	t.Helper()
-	m := must.Get(data.ReadPoints(filepath.Join(dir, name+".npy")))
-	return m
+func matrixOf(dir, name string) *mat.Dense {
+	return must.Get(data.ReadPoints(filepath.Join(dir, name+".npy")))
 }
 
 // near demands |got − want| ≤ abs + rel max|want|.
@@ -249,8 +246,8 @@ func TestSolveSummaryArchiveAndDevice(t *testing.T) {
 	if _, code := solved(t, append(args("device"), "--device", "cpu")...); code != 0 {
 		t.Fatalf("exit %d on a device", code)
 	}
-	near(t, "plan on a device", matrixOf(t, filepath.Join(dir, "device"), "plan"),
-		rowsOf(matrixOf(t, filepath.Join(dir, "host"), "plan")), 1e-9, 0)
+	near(t, "plan on a device", matrixOf(filepath.Join(dir, "device"), "plan"),
+		rowsOf(matrixOf(filepath.Join(dir, "host"), "plan")), 1e-9, 0)
 	if _, code := solved(t, "--x", archive.Name()+":z", "--y", archive.Name()+":y", "--eps", "1", "--out",
 		dir); code != exitUsage {
 		t.Errorf("a member that is not there: exit %d, want %d", code, exitUsage)

@@ -79,7 +79,6 @@ func binary(t *testing.T, dir, name, script string) {
 
 // scripted is a check of suites that scripts in bin stand for.
 func scripted(t *testing.T, names ...string) *check {
-	t.Helper()
 	c := &check{root: t.TempDir(), bin: t.TempDir(), device: "cpu", benchTime: "1x", out: t.TempDir()}
 	c.report = Report{Date: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Device: About{Info: device.Info{Name: "G"}}}
 	for _, n := range names {
@@ -89,8 +88,7 @@ func scripted(t *testing.T, names ...string) *check {
 }
 
 // written is the report as it lies on the disk.
-func written(t *testing.T, dir string) (r Report) {
-	t.Helper()
+func written(dir string) (r Report) {
 	data := must.Get(os.ReadFile(filepath.Join(dir, "2026-01-02-030405-g.json")))
 	must.Do(json.Unmarshal(data, &r))
 	return r
@@ -109,7 +107,7 @@ func TestCutOff(t *testing.T) {
 	go func() {
 		for {
 			if _, err := os.Stat(reached); err == nil {
-				early <- written(t, c.out)
+				early <- written(c.out)
 				cut(errors.New("the machine is wanted back"))
 				return
 			}
@@ -122,7 +120,7 @@ func TestCutOff(t *testing.T) {
 		t.Errorf("while the second suite ran: %+v", r.Suites)
 	}
 	must.Do(<-done)
-	r := written(t, c.out)
+	r := written(c.out)
 	if s := r.Suites[1]; s.Passed != 1 || len(s.Failed) == 0 ||
 		!strings.Contains(s.Failed[0].Output, "cut off: the machine is wanted back\nat work") {
 		t.Errorf("the suite that was cut off: %+v", s)
@@ -142,7 +140,7 @@ func TestBenchmarksAfterFailures(t *testing.T) {
 	binary(t, c.bin, "first", note+bench+"echo wrong; echo '--- FAIL: TestOnDevice (0.1s)'; exit 1")
 	binary(t, c.bin, "second", note+bench+"echo '--- PASS: TestOnDevice (0.1s)'; echo 'panic: late'; exit 2")
 	must.Do(c.all(t.Context()))
-	r := written(t, c.out)
+	r := written(c.out)
 	for _, s := range r.Suites {
 		if len(s.Failed) != 1 || len(s.Benchmarks) != 1 {
 			t.Errorf("%+v", s)
@@ -160,7 +158,7 @@ func TestBenchmarksAfterFailures(t *testing.T) {
 	c.device = "cuda:999"
 	binary(t, c.bin, "first", bench+"echo '--- FAIL: TestOnDevice (0.1s)'; exit 1")
 	must.Do(c.all(t.Context()))
-	if s := written(t, c.out).Suites[0]; len(s.Benchmarks) != 0 || len(s.Failed) != 2 ||
+	if s := written(c.out).Suites[0]; len(s.Benchmarks) != 0 || len(s.Failed) != 2 ||
 		!strings.Contains(s.Failed[1].Output, "device is lost") {
 		t.Errorf("without its device: %+v", s)
 	}

@@ -21,7 +21,6 @@ func TestPack(t *testing.T) {
 	dir := t.TempDir()
 	script := must.Get(os.ReadFile("pack/run.sh"))
 	write := func(name, text string) {
-		t.Helper()
 		path := filepath.Join(dir, name)
 		must.Do(os.MkdirAll(filepath.Dir(path), 0o777))
 		must.Do(os.WriteFile(path, []byte(text), 0o755))

@@ -31,7 +31,7 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 				text = strings.Replace(text, e[1], e[2], 1)
 			}
 		}
-		write(t, filepath.Join(dir, filepath.FromSlash(f.Name)), text)
+		write(filepath.Join(dir, filepath.FromSlash(f.Name)), text)
 	}
 	tree := must.Get(list(dir, append(flags, "./...")...))
 	table := map[string]string{}
@@ -45,8 +45,7 @@ func probe(t *testing.T, flags []string, edits ...[3]string) map[string]string {
 	return table
 }
 
-func write(t *testing.T, file, text string) {
-	t.Helper()
+func write(file, text string) {
 	must.Do(cmp.Or(os.MkdirAll(filepath.Dir(file), 0o777), os.WriteFile(file, []byte(text), 0o666)))
 }
 
@@ -63,8 +62,8 @@ func proxy(t *testing.T) {
 				mod += "\nrequire other.org/m v1.0.0\n"
 				text = "package foo\n\nimport \"other.org/m\"\n\nfunc F() int { return m.F() }\n"
 			}
-			write(t, base+".info", `{"Version":"`+version+`"}`)
-			write(t, base+".mod", mod)
+			write(base+".info", `{"Version":"`+version+`"}`)
+			write(base+".mod", mod)
 			f := must.Get(os.Create(base + ".zip"))
 			z := zip.NewWriter(f)
 			for file, text := range map[string]string{"go.mod": mod, "f.go": text} {
@@ -78,7 +77,7 @@ func proxy(t *testing.T) {
 	}
 	cache := t.TempDir()
 	for name, value := range map[string]string{
-		"GOFLAGS": "-mod=mod", "GOCACHE": goCache(t), "GOPROXY": "file://" + filepath.ToSlash(dir),
+		"GOFLAGS": "-mod=mod", "GOCACHE": goCache(), "GOPROXY": "file://" + filepath.ToSlash(dir),
 		"GONOSUMDB": "*", "GOMODCACHE": cache,
 		"XDG_CACHE_HOME": t.TempDir(),
 	} {
@@ -87,8 +86,7 @@ func proxy(t *testing.T) {
 	t.Cleanup(func() { _ = exec.Command("go", "clean", "-modcache").Run() }) // its folders are read-only
 }
 
-func goCache(t *testing.T) string {
-	t.Helper()
+func goCache() string {
 	out := must.Get(exec.Command("go", "env", "GOCACHE").Output())
 	return strings.TrimSpace(string(out))
 }
@@ -196,7 +194,7 @@ func TestCgo(t *testing.T) {
 			"e.go": "package example\n\nimport (\n\t\"coupling/lab\"\n\t\"example/c\"\n)\n\n" +
 				"func run(*lab.Cell) int { return c.F(0) }\n",
 		} {
-			write(t, filepath.Join(dir, filepath.FromSlash(name)), text)
+			write(filepath.Join(dir, filepath.FromSlash(name)), text)
 		}
 		table, err := Of(dir, ".")
 		if err != nil || len(table) != 1 {

@@ -20,10 +20,10 @@ func TestProgramKnowsItsSource(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := "coupling/lab/internal/code/" + filepath.ToSlash(dir)
-	write(t, filepath.Join(dir, "deep", "d.go"), "package deep\n\nconst C = 1\n")
-	write(t, filepath.Join(dir, "between", "b.go"),
+	write(filepath.Join(dir, "deep", "d.go"), "package deep\n\nconst C = 1\n")
+	write(filepath.Join(dir, "between", "b.go"),
 		"package between\n\nimport \""+path+"/deep\"\n\nfunc F() int { return deep.C }\n")
-	write(t, filepath.Join(dir, "main.go"), `package main
+	write(filepath.Join(dir, "main.go"), `package main
 
 import (
 	"fmt"
@@ -52,7 +52,7 @@ func main() {
 		{[]string{"run", "./" + dir}, "2 <nil>"},
 	} {
 		run := exec.Command("go", step.args...)
-		run.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir(), "GOCACHE="+goCache(t))
+		run.Env = append(os.Environ(), "XDG_CACHE_HOME="+t.TempDir(), "GOCACHE="+goCache())
 		out, err := run.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), step.want) {
 			t.Errorf("go %s says %s, %v; want %s", step.args, out, err, step.want)

@@ -143,7 +143,6 @@ func TestEditedCellIsComputedAgain(t *testing.T) {
 	t.Setenv("COUPLING_STORE", t.TempDir())
 	s := start(t)
 	execute := func(code string) string {
-		t.Helper()
 		out := must.Get(s.Execute(t.Context(), code))
 		text := ""
 		for _, o := range out {

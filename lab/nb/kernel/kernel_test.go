@@ -27,7 +27,6 @@ func TestCheck(t *testing.T) {
 		}
 	}
 	put := func(path, text string) {
-		t.Helper()
 		must.Do(os.MkdirAll(filepath.Dir(path), 0o777))
 		must.Do(os.WriteFile(path, []byte(text), 0o777))
 	}

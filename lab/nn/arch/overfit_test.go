@@ -106,7 +106,7 @@ func (m memory) learn(t *testing.T, dev *device.Device) (first, last float64) {
 			d := y.Like()
 			device.Sub(d, y, target)
 			device.Reduce(loss, d.Reshape(-1), device.SumSquares)
-			last = get(t, loss) / float64(y.Len())
+			last = get(loss) / float64(y.Len())
 			if step == 0 {
 				first = last
 			}
@@ -126,7 +126,7 @@ func (m memory) targets(dev *device.Device, rng *rand.Rand, p *nn.Pass, x *devic
 	return fill(dev, func() float64 { return m.target(rng) }, shape...)
 }
 
-func get(t *testing.T, a *device.Array) float64 {
+func get(a *device.Array) float64 {
 	v := must.Get(a.Float64s())
 	return v[0]
 }

@@ -18,8 +18,7 @@ import (
 )
 
 // stored is what encode makes of s.
-func stored(t testing.TB, s *snapshot) []byte {
-	t.Helper()
+func stored(s *snapshot) []byte {
 	var b bytes.Buffer
 	must.Do(encode(&b, s))
 	return b.Bytes()
@@ -49,7 +48,7 @@ func example() *snapshot {
 
 func TestRoundTrip(t *testing.T) {
 	want := example()
-	got := must.Get(decode(stored(t, want)))
+	got := must.Get(decode(stored(want)))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -57,7 +56,7 @@ func TestRoundTrip(t *testing.T) {
 
 // Every file that is cut short is refused.
 func TestCutAnywhere(t *testing.T) {
-	whole := stored(t, example())
+	whole := stored(example())
 	for n := range whole {
 		if _, err := decode(whole[:n]); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("cut to %d of %d bytes: error %v", n, len(whole), err)
@@ -67,7 +66,7 @@ func TestCutAnywhere(t *testing.T) {
 
 // Whatever bit flips, it is the file that is said to be wrong, and not its version.
 func TestAnyBit(t *testing.T) {
-	whole := stored(t, example())
+	whole := stored(example())
 	for i := range 8 * len(whole) {
 		whole[i/8] ^= 1 << (i % 8)
 		if _, err := decode(whole); !errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion) {
@@ -103,7 +102,7 @@ func TestOtherVersions(t *testing.T) {
 
 // Whatever the bytes, decode returns an error or a snapshot that is stored as it was read.
 func FuzzDecode(f *testing.F) {
-	f.Add(stored(f, example()), "")
+	f.Add(stored(example()), "")
 	f.Add([]byte{0, 1}, `,"a":{"dtype":"F64","shape":[1,0],"data_offsets":[0,0]}`)
 	f.Add([]byte{}, "")
 	f.Fuzz(func(t *testing.T, b []byte, entries string) {
@@ -117,7 +116,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		again := must.Get(decode(stored(t, s)))
+		again := must.Get(decode(stored(s)))
 		byName := cmpopts.SortSlices(func(a, b safetensors.Array) bool { return a.Name < b.Name })
 		if diff := cmp.Diff(s, again, byName, cmpopts.EquateEmpty()); diff != "" {
 			t.Error(diff)

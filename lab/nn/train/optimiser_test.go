@@ -13,8 +13,7 @@ import (
 	"coupling/lab/nn/train"
 )
 
-func floats(t testing.TB, a *device.Array) []float64 {
-	t.Helper()
+func floats(a *device.Array) []float64 {
 	return must.Get(a.Float64s())
 }
 
@@ -80,9 +79,9 @@ func TestOptimisersStep(t *testing.T) {
 				}
 				opt.Step()
 				m.step(u, count)
-				near(t, fmt.Sprint("step ", step), floats(t, p.Value), floats(t, w), 0)
+				near(t, fmt.Sprint("step ", step), floats(p.Value), floats(w), 0)
 			}
-			near(t, "state", floats(t, state.Value), []float64{0, 0}, 0)
+			near(t, "state", floats(state.Value), []float64{0, 0}, 0)
 		})
 	}
 }
@@ -96,12 +95,12 @@ func TestEMA(t *testing.T) {
 	p.Grad.SetFloats([]float64{-2, 4})
 	opt.Step()
 	average := []float64{.9*1 + .1*3, .9*2 - .1*2}
-	near(t, "average", floats(t, e.State()[0].Value), average, 1e-15)
+	near(t, "average", floats(e.State()[0].Value), average, 1e-15)
 	e.Swap()
-	near(t, "network", floats(t, p.Value), average, 1e-15)
+	near(t, "network", floats(p.Value), average, 1e-15)
 	e.Swap()
-	near(t, "network again", floats(t, p.Value), []float64{3, -2}, 0)
-	near(t, "average again", floats(t, e.State()[0].Value), average, 1e-15)
+	near(t, "network again", floats(p.Value), []float64{3, -2}, 0)
+	near(t, "average again", floats(e.State()[0].Value), average, 1e-15)
 }
 
 // Gradients are shortened to a norm that is that of all parameters together.
@@ -112,9 +111,9 @@ func TestClip(t *testing.T) {
 		a.Grad.SetFloats([]float64{2})
 		b.Grad.SetFloats([]float64{-3, 6})
 		train.SGD{Rate: 1, Clip: c.clip}.For([]*nn.Param{a, b}).Step()
-		near(t, fmt.Sprint("clip ", c.clip), append(floats(t, a.Value), floats(t, b.Value)...),
+		near(t, fmt.Sprint("clip ", c.clip), append(floats(a.Value), floats(b.Value)...),
 			[]float64{-2 * c.by, 3 * c.by, -6 * c.by}, 2e-7)
-		near(t, "gradients are left", floats(t, b.Grad), []float64{-3, 6}, 0)
+		near(t, "gradients are left", floats(b.Grad), []float64{-3, 6}, 0)
 	}
 }
 

@@ -67,8 +67,8 @@ func clippedGrads(t *testing.T, dtype device.DType, net nn.Layer) {
 	net.Forward(p, x)
 	device.Scale(dy.Rows(2, 3), .01, dy.Rows(2, 3)) // an example that is not clipped
 	all := must.Get(train.ClippedGrads(p, net, dy, bound))
-	norms := floats(t, all)
-	got := grads(t, net)
+	norms := floats(all)
+	got := grads(net)
 
 	want, clipped := make([]float64, len(got)), 0
 	for i := range n {
@@ -78,7 +78,7 @@ func clippedGrads(t *testing.T, dtype device.DType, net nn.Layer) {
 		p := &nn.Pass{Class: p.Class}
 		net.Forward(p, x)
 		net.VJP(p, alone)
-		g := grads(t, net)
+		g := grads(net)
 		length := norm(g)
 		near(t, "norm", norms[i:i+1], []float64{length}, train.Margin(dtype)/10)
 		f := min(1, bound*(1-train.Margin(dtype))/length)
@@ -109,7 +109,7 @@ func TestClippedGradsBound(t *testing.T) {
 			dy := normal(dev, rng, device.Float32, 1, 2)
 			device.Scale(dy, scale, dy)
 			must.Get(train.ClippedGrads(p, net, dy, .5))
-			if got := norm(grads(t, net)); got > .5 || scale >= 1 && got < .499 {
+			if got := norm(grads(net)); got > .5 || scale >= 1 && got < .499 {
 				t.Errorf("cotangent times %v: the clipped gradient has norm %v, bound .5", scale, got)
 			}
 		}()
@@ -133,8 +133,8 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 			rng := rand.New(rand.NewPCG(5, 6))
 			net := nn.Seq(&nn.Dense{In: width, Out: 5}, nn.Softplus(), &nn.Dense{In: 5, Out: 2})
 			net.Init(dev, device.Float32, rng)
-			x, dy := floats(t, normal(dev, rng, device.Float32, n, width)),
-				floats(t, normal(dev, rng, device.Float32, n, 2))
+			x, dy := floats(normal(dev, rng, device.Float32, n, width)),
+				floats(normal(dev, rng, device.Float32, n, 2))
 			clip := func(x, dy []float64) ([]float64, error) {
 				p, in, out := &nn.Pass{}, dev.New(device.Float32, len(x)/width, width),
 					dev.New(device.Float32, len(dy)/2, 2)
@@ -142,14 +142,14 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 				out.SetFloats(dy)
 				net.Forward(p, in)
 				norms, err := train.ClippedGrads(p, net, out, bound)
-				return floats(t, norms), err
+				return floats(norms), err
 			}
 			without := func(v []float64,
 				width int) []float64 {
 				return slices.Delete(slices.Clone(v), 2*width, 3*width)
 			}
 			must.Get(clip(without(x, width), without(dy, 2)))
-			want := grads(t, net)
+			want := grads(net)
 
 			spoil(x, dy)
 			norms, err := clip(x, dy)
@@ -157,7 +157,7 @@ func TestClippedGradsNotFiniteOnDevice(t *testing.T) {
 			if !errors.As(err, &bad) || !slices.Equal(bad.Examples, []int{2}) || norms[2]-norms[2] == 0 {
 				t.Fatalf("error %v, norms %v", err, norms)
 			}
-			if got := grads(t, net); !slices.Equal(got, want) {
+			if got := grads(net); !slices.Equal(got, want) {
 				t.Errorf("gradients changed from %v to %v", want, got)
 			}
 		})

@@ -54,8 +54,8 @@ func TestFactorIsResumedOnDevice(t *testing.T) {
 		must.Do(c.to.check.Load(path))
 		c.from.step()
 		c.to.step()
-		near(t, c.name+", continued", floats(t, c.from.p.Value), c.want, 1e-15)
-		near(t, c.name+", resumed", floats(t, c.to.p.Value), floats(t, c.from.p.Value), 0)
+		near(t, c.name+", continued", floats(c.from.p.Value), c.want, 1e-15)
+		near(t, c.name+", resumed", floats(c.to.p.Value), floats(c.from.p.Value), 0)
 	}
 }
 
@@ -65,7 +65,7 @@ func TestSwapIsResumedOnDevice(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.ckpt")
 	first, second := newSimple(dev), newSimple(dev)
 	first.step()
-	trained := floats(t, first.p.Value)
+	trained := floats(first.p.Value)
 	first.ema.Swap()
 	must.Do(first.check.Save(path))
 	must.Do(second.check.Load(path))
@@ -78,7 +78,7 @@ func TestSwapIsResumedOnDevice(t *testing.T) {
 		second.opt.Step()
 	}()
 	second.ema.Swap()
-	if got := floats(t, second.p.Value); !slices.Equal(got, trained) {
+	if got := floats(second.p.Value); !slices.Equal(got, trained) {
 		t.Errorf("parameters %v after the swap back, want %v", got, trained)
 	}
 }

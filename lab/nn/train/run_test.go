@@ -29,9 +29,9 @@ func norm(x []float64) float64 {
 	return math.Sqrt(s)
 }
 
-func grads(t *testing.T, net nn.Layer) (all []float64) {
+func grads(net nn.Layer) (all []float64) {
 	for _, p := range nn.Trainable(net.Params()) {
-		all = append(all, floats(t, p.Grad)...)
+		all = append(all, floats(p.Grad)...)
 	}
 	return all
 }
@@ -87,7 +87,7 @@ func (r *run) numbers(t *testing.T) (all []float64) {
 	for _, group := range []string{"net", "adam", "ema"} {
 		for _, p := range r.Params[group] {
 			if p.Value.Type() != device.Int32 {
-				all = append(all, floats(t, p.Value)...)
+				all = append(all, floats(p.Value)...)
 				continue
 			}
 			v := must.Get(p.Value.GetInts())

@@ -79,7 +79,7 @@ func (c *classify) do(step int) error {
 
 func (c *classify) numbers(t *testing.T) (all []float64) {
 	for _, p := range append(c.net.Params(), c.mean.State()[:3]...) {
-		all = append(all, floats(t, p.Value)...)
+		all = append(all, floats(p.Value)...)
 	}
 	return all
 }

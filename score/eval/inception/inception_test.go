@@ -149,7 +149,6 @@ func TestRefusals(t *testing.T) {
 
 // save writes a file of weights.
 func save(t *testing.T, weights map[string]safetensors.Tensor) string {
-	t.Helper()
 	path := filepath.Join(t.TempDir(), "w.safetensors")
 	must.Do(os.WriteFile(path, safetensors.Encode(weights), 0o600))
 	return path

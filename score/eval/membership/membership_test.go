@@ -26,8 +26,7 @@ func seed(n uint64) *rand.Rand { return rand.New(rand.NewPCG(n, 13)) }
 
 // clouds are images of 4×4 around a few centres, some of them crowded: distances differ from image to image whoever is
 // a member.
-func clouds(t testing.TB, rng *rand.Rand, n int) *data.Images {
-	t.Helper()
+func clouds(rng *rand.Rand, n int) *data.Images {
 	m := must.Get(data.New(n, 1, 4, 4))
 	for i := range n {
 		centre := rng.IntN(4)
@@ -40,7 +39,7 @@ func clouds(t testing.TB, rng *rand.Rand, n int) *data.Images {
 
 // A generator that remembers is found out: exactly when it copies, nearly always when it adds a little noise.
 func TestMemorising(t *testing.T) {
-	members, others := clouds(t, seed(1), 300), clouds(t, seed(2), 400)
+	members, others := clouds(seed(1), 300), clouds(seed(2), 400)
 	noisy := must.Get(members.Scale(members.Lo, members.Hi))
 	rng := seed(4)
 	for i := range noisy.Pixels() {
@@ -73,7 +72,7 @@ func TestIndependent(t *testing.T) {
 	inside, sum := 0, 0.
 	for i := range rounds {
 		rng := seed(uint64(100 + i))
-		r := must.Get(membership.Run(t.Context(), clouds(t, rng, 60), clouds(t, rng, 80), clouds(t, rng, 100)))
+		r := must.Get(membership.Run(t.Context(), clouds(rng, 60), clouds(rng, 80), clouds(rng, 100)))
 		if r.Lo <= .5 && .5 <= r.Hi {
 			inside++
 		}
@@ -143,7 +142,7 @@ func TestAt(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	m := clouds(t, seed(1), 5)
+	m := clouds(seed(1), 5)
 	signed := must.Get(m.Scale(-1, 1))
 	for name, err := range map[string]error{
 		"range":   must.Err(membership.Run(t.Context(), signed, m, m)),

@@ -12,7 +12,6 @@ import (
 
 // open returns a device that is closed when the test ends.
 func open(t testing.TB, isa cpu.ISA, workers int) *Host {
-	t.Helper()
 	b := must.Get(Open(isa, workers))
 	t.Cleanup(func() { must.Do(b.Close()) })
 	return b.(*Host)
