@@ -116,9 +116,10 @@ race:
 	CGO_ENABLED=1 $(GO) test -race -short ./lab/nn ./lab/nn/train
 	CGO_ENABLED=1 $(GO) test -race -short -run 'Workers|Batch|OnDevice' ./ot
 
-# The kernels and what stands on them, on each instruction set of this machine.
+# The kernels and what stands on them, on each instruction set of this machine, or those named by ISA.
+ISA ?= generic avx2 avx512
 test-cpu: build
-	@set -e; ran=; for isa in generic avx2 avx512; do \
+	@set -e; ran=; for isa in $(ISA); do \
 	  COUPLING_CPU=$$isa bin/coupling version >/dev/null 2>&1 || { echo "$$isa: not on this machine"; continue; }; \
 	  echo "== COUPLING_CPU=$$isa"; COUPLING_CPU=$$isa $(GO) test -count=1 ./lab/device/cpu ./ot ./ot/internal/...; \
 	  COUPLING_CPU=$$isa $(GO) test -count=1 -short ./lab/nn/...; ran=yes; \
