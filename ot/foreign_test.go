@@ -88,8 +88,8 @@ func TestOwnCostIsCalledOnce(t *testing.T) {
 	}
 }
 
-// BenchmarkOwnCost fills 1024 rows of costs in 64 dimensions by Huber's function with and without an if, in multiples of
-// the time of L1, which is built in.
+// BenchmarkOwnCost fills 1024 rows of costs in 64 dimensions by Huber's function with and without an if, in multiples
+// of the time of L1, which is built in.
 func BenchmarkOwnCost(b *testing.B) {
 	rng := seeded(1, 2)
 	x, y := cloud(rng, 1024, 64, 1, 0), cloud(rng, 1024, 64, 1, 0.5)
