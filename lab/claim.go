@@ -40,13 +40,15 @@ type Claim struct {
 // Tolerance returns max(AbsTol, RelTol·|Want|).
 func (c Claim) Tolerance() float64 { return max(c.AbsTol, c.RelTol*math.Abs(c.Want)) }
 
-// Holds reports whether the claim is met. NaN and ±Inf meet no claim: they are what a division by
-// zero, or the extremum of an empty selection, leaves.
+// Holds reports whether the claim is met. NaN and ±Inf meet no claim, neither as Got nor as a bound
+// or tolerance that was computed: they are what a division by zero, or the extremum of an empty
+// selection, leaves.
 func (c Claim) Holds() bool {
-	if math.IsInf(c.Got, 0) {
+	tol := c.Tolerance()
+	if math.IsInf(c.Got, 0) || math.IsInf(c.Want, 0) || math.IsInf(tol, 0) {
 		return false
 	}
-	switch tol := c.Tolerance(); c.Relation {
+	switch c.Relation {
 	case AtMost:
 		return c.Got <= c.Want+tol
 	case AtLeast:

@@ -70,6 +70,23 @@ func figure() lab.Figure {
 	}
 }
 
+// A page whose cells other code computed says so, and one whose cells this code computed does not.
+func TestOtherCodeIsNamed(t *testing.T) {
+	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}
+	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
+	for inputs, want := range map[string]int{"": 0, "another file": 1} {
+		fig, e, dir := figure(), squares, t.TempDir()
+		e.Inputs = inputs
+		fig.Jobs = func(set lab.Setting) []store.Job { return e.Jobs(set.Seed, square{3}) }
+		page := must.Get(Write(s, fig, set, dir, []string{"png"}))
+		must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}}))
+		html := string(must.Get(os.ReadFile(filepath.Join(dir, "index.html"))))
+		if said := strings.Contains(html, "computed by other code"); page.Cells.Other != want || said != (want > 0) {
+			t.Errorf("inputs %q: %d cells of other code, index.html says so: %v", inputs, page.Cells.Other, said)
+		}
+	}
+}
+
 func TestPageAndIndex(t *testing.T) {
 	s := must.Get(lab.OpenStore(t.TempDir()))
 	dir, set := t.TempDir(), lab.Setting{Preset: lab.Smoke, Seed: 7}

@@ -68,9 +68,10 @@ type Table struct {
 // Cells sums up the manifests of the cells behind a figure.
 type Cells struct {
 	Count    int      `json:"count"`
-	Versions []string `json:"versions"` // experiment@version
-	Seconds  float64  `json:"seconds"`  // of computing, summed over cells
-	Days     []string `json:"days"`     // on which they were computed
+	Other    int      `json:"other_code,omitzero"` // computed by code that differs from the drawing program's
+	Versions []string `json:"versions"`            // experiment@version
+	Seconds  float64  `json:"seconds"`             // of computing, summed over cells
+	Days     []string `json:"days"`                // on which they were computed
 	Commits  []string `json:"commits"`
 	Devices  []string `json:"devices"`
 	Data     []string `json:"data,omitzero"` // what cells say in a parameter named data, if it is not ""
@@ -182,6 +183,9 @@ func cells(s *store.Store, fig lab.Figure, set lab.Setting) (c Cells) {
 		r := lab.Must(j.Recall(s))
 		m := r.Manifest
 		c.Count++
+		if j.OtherCode(r) {
+			c.Other++
+		}
 		c.Seconds += m.Seconds
 		commit := m.Commit[:min(12, len(m.Commit))]
 		if m.Dirty {
