@@ -26,7 +26,7 @@ import (
 var faults = []error{
 	ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported, ot.ErrInfeasible, exact.ErrUnbalanced,
 	scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter, dp.ErrParameter, dp.ErrUnreachable,
-	synth.ErrParameter, synth.ErrOccupied, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter,
+	dp.ErrNoPair, synth.ErrParameter, synth.ErrOccupied, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter,
 	durable.ErrForeign,
 }
 
@@ -76,6 +76,7 @@ var flagWords = strings.NewReplacer(
 	"noise multiplier = ", "--noise ", "rate = ", "--rate ",
 	"Alpha = ", "--alpha ", "Rounds = ", "--rounds ", "Adapt: ", "--adapt: ", "Eta = ", "--eta ",
 	"Slope = ", "--slope ", "Relax = ", "--relax ",
+	"substitution bounds it", "--relation substitution bounds it",
 	"Lambda = ", "--lambda ", "Bandwidth = ", "--bandwidth ", "Steps = ", "--steps ",
 )
 
