@@ -118,6 +118,8 @@ type Score map[Verdict]int
 func (s Score) String() string {
 	asked, skipped := s[Holds]+s.Failed(), s[Skipped]
 	switch {
+	case asked+skipped == 0:
+		return "no claims"
 	case asked == 0 && skipped == 1:
 		return "1 claim not asked at this size"
 	case asked == 0 && skipped > 0:

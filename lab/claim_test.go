@@ -33,6 +33,7 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	for want, score := range map[string]lab.Score{
+		"no claims":                       {},
 		"9 claims not asked at this size": {lab.Skipped: 9},
 		"1 of 1 claims hold":              {lab.Holds: 1},
 		"1 of 3 claims hold, 1 differ, 1 with nothing to measure; 2 not asked at this size": {lab.Holds: 1,

@@ -327,7 +327,8 @@ func (s Study[P, R]) edited(set Setting) bool {
 		return false
 	}
 	sameKey := func(a, b store.Job) bool { return a.Record().Key == b.Record().Key }
-	return !sameFunc(s.Experiment.Run, s.made.Experiment.Run) || !slices.EqualFunc(s.jobs(set), s.made.jobs(set), sameKey)
+	return !sameFunc(s.Experiment.Run, s.made.Experiment.Run) ||
+		!slices.EqualFunc(s.jobs(set), s.made.jobs(set), sameKey)
 }
 
 // sameFunc reports whether two functions have one code.

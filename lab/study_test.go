@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -45,6 +46,8 @@ type parts struct{ N int }
 var doubled = lab.Experiment[parts, int]{Name: "double", Version: 1,
 	Run: func(_ context.Context, _ *lab.Cell, p parts) (int, error) { return 2 * p.N, nil }}
 
+var errMine = errors.New("mine")
+
 func doubles() lab.Study[parts, int] {
 	grid := func(lab.Setting) []parts { return []parts{{1}} }
 	return lab.Study[parts, int]{
@@ -66,7 +69,9 @@ func TestEdited(t *testing.T) {
 	}{
 		{"nothing", func(*lab.Study[parts, int]) {}, false, true},
 		{"the title", func(s *lab.Study[parts, int]) { s.Title = "Doubles" }, false, true},
-		{"Grid", func(s *lab.Study[parts, int]) { s.Grid = func(lab.Setting) []parts { return []parts{{2}} } }, true, true},
+		{"Grid", func(s *lab.Study[parts, int]) {
+			s.Grid = func(lab.Setting) []parts { return []parts{{2}} }
+		}, true, true},
 		{"Seeds", func(s *lab.Study[parts, int]) { s.Seeds = lab.Replicates(2, 2, 2, 2) }, true, true},
 		{"Also", func(s *lab.Study[parts, int]) {
 			other := func(lab.Setting) []parts { return []parts{{3}} }
@@ -76,14 +81,15 @@ func TestEdited(t *testing.T) {
 			s.Experiment.Run = func(_ context.Context, _ *lab.Cell, p parts) (int, error) { return 3 * p.N, nil }
 		}, true, true},
 		{"Draw", func(s *lab.Study[parts, int]) {
-			s.Draw = func(lab.View[parts, int]) (lab.Exhibit, error) { return lab.Exhibit{Notes: []string{"mine"}}, nil }
+			s.Draw = func(lab.View[parts, int]) (lab.Exhibit, error) { return lab.Exhibit{}, errMine }
 		}, false, false},
 		{"Claims", func(s *lab.Study[parts, int]) { s.Claims = nil }, false, false},
 	} {
 		s := lab.StudyOf(doubles)
 		c.change(&s)
 		f := s.Figure()
-		if edited := f.Edited(lab.Setting{Preset: lab.Smoke, Seed: 1}); edited != c.edited || (f.Constructor != "") != c.ours {
+		edited, ours := f.Edited(lab.Setting{Preset: lab.Smoke, Seed: 1}), f.Constructor != ""
+		if edited != c.edited || ours != c.ours {
 			t.Errorf("with %s changed: edited %v, made by %q", c.what, edited, f.Constructor)
 		}
 	}

@@ -239,8 +239,8 @@ func howEnded(status string, private, rounds int) string {
 	if private == 0 {
 		return fmt.Sprintf("%s after %s", status, plural(rounds, "round"))
 	}
-	return fmt.Sprintf("%s, then the projection of their average: %s after %s", plural(private, "private round"), status,
-		plural(rounds-private, "round"))
+	return fmt.Sprintf("%s, then the projection of their average: %s after %s", plural(private, "private round"),
+		status, plural(rounds-private, "round"))
 }
 
 func (s admmSummary) print(a *app, costs []account.Account) {

@@ -325,7 +325,8 @@ func (c calibrateCmd) Run(a *app) error {
 	if c.JSON {
 		return writeJSON(a, calibrated{c.Find, value, c.answer(e, g)})
 	}
-	a.printf("%s = %v meets ε ≤ %v at δ = %v\n", c.Find, value, c.Eps, c.Delta) // all digits: fewer may exceed the budget
+	// All digits: a noise rounded to fewer may exceed the budget.
+	a.printf("%s = %v meets ε ≤ %v at δ = %v\n", c.Find, value, c.Eps, c.Delta)
 	return c.print(a, e, g)
 }
 

@@ -26,8 +26,8 @@ import (
 var faults = []error{
 	ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported, ot.ErrInfeasible, exact.ErrUnbalanced,
 	scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter, dp.ErrParameter, dp.ErrUnreachable,
-	dp.ErrNoPair, synth.ErrParameter, synth.ErrOccupied, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter,
-	durable.ErrForeign,
+	dp.ErrNoPair, synth.ErrParameter, synth.ErrOccupied, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget,
+	account.ErrParameter, durable.ErrForeign,
 }
 
 // blame words an error for who gave flags, and marks it as a wrong request where its package says so or it is one of

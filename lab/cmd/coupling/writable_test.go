@@ -29,9 +29,10 @@ func TestUnwritableOutIsOneError(t *testing.T) {
 	must.Do(os.WriteFile(file, nil, 0o666))
 	for _, flags := range [][]string{{"--out", filepath.Join(file, "out")}, {"--out", dir, "--readme", file}} {
 		var out, errs strings.Builder
-		code := run(append([]string{"-q", "--store", filepath.Join(dir, "store"), "fig", "scones/rate", "--preset", "smoke"},
-			flags...), &out, &errs)
-		_, computed := os.Stat(filepath.Join(dir, "store"))
+		store := filepath.Join(dir, "store")
+		code := run(append([]string{"-q", "--store", store, "fig", "scones/rate", "--preset", "smoke"}, flags...),
+			&out, &errs)
+		_, computed := os.Stat(store)
 		if code != exitUsage || strings.Count(errs.String(), "\n") != 1 ||
 			!strings.Contains(errs.String(), flags[len(flags)-2]) || computed == nil {
 			t.Errorf("%v: code %d, computed: %v\n%s%s", flags, code, computed == nil, out.String(), errs.String())
