@@ -1,4 +1,5 @@
-// Package ot solves entropic optimal transport between discrete measures, in float64, at any ε, with gradients.
+// Package ot solves entropic optimal transport between discrete measures, in float64, at any ε down to 1e-14 of what
+// the costs span, with gradients.
 //
 // For costs c (n×m) and weights a, b that sum to one, the plan is
 //
