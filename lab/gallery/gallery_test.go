@@ -70,6 +70,22 @@ func figure() lab.Figure {
 	}
 }
 
+// A figure that panics is an error with its name and its place, and leaves no page.
+func TestPanicIsAnError(t *testing.T) {
+	s, set, dir := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}, t.TempDir()
+	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
+	fig := figure()
+	fig.Claims = func(*store.Store, lab.Setting) ([]lab.Claim, error) { return nil, []error{}[len(os.Args)] }
+	_, err := Write(s, fig, set, dir, []string{"png"})
+	if err == nil || !strings.HasPrefix(err.Error(), "tour/square: panic: runtime error: index out of range") ||
+		!strings.Contains(err.Error(), "gallery_test.go") {
+		t.Errorf("error %v", err)
+	}
+	if pages := must.Get(ReadPages(dir)); len(pages) > 0 {
+		t.Errorf("page of %s", pages[0].Name)
+	}
+}
+
 // A page whose cells other code computed says so, and one whose cells this code computed does not.
 func TestOtherCodeIsNamed(t *testing.T) {
 	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}

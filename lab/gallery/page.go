@@ -79,9 +79,13 @@ type Cells struct {
 }
 
 // Write draws fig from finished cells, checks its claims, and writes all of it below dir:
-// PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and PAPER/FIGURE.json.
+// PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and PAPER/FIGURE.json. A panic of the
+// figure's functions is an error, so that one bad figure does not end a run of many.
 func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats []string) (page Page, err error) {
 	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
+		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", fig.Name, err)
 		}
