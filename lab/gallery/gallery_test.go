@@ -86,6 +86,30 @@ func TestPanicIsAnError(t *testing.T) {
 	}
 }
 
+// The command of distances in the features of weights that a user brought asks for such a file.
+func TestCommandNamesInception(t *testing.T) {
+	type judge struct {
+		Inception string `json:"inception,omitempty"`
+	}
+	type params struct {
+		Judge judge `json:"judge"`
+	}
+	e := lab.Experiment[params, square]{Name: "test/distance",
+		Run: func(context.Context, *lab.Cell, params) (square, error) { return square{1}, nil }}
+	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}
+	for weights, want := range map[string]bool{"": false, "Inception-1a2b": true} {
+		must.Get(lab.Do(t.Context(), s, e, 7, params{judge{weights}}))
+		fig := figure()
+		fig.Jobs = func(set lab.Setting) []store.Job { return e.Jobs(set.Seed, params{judge{weights}}) }
+		fig.Draw = func(*store.Store, lab.Setting) (lab.Exhibit, error) { return lab.Exhibit{}, nil }
+		fig.Claims = func(*store.Store, lab.Setting) ([]lab.Claim, error) { return nil, nil }
+		page := must.Get(Write(s, fig, set, t.TempDir(), nil))
+		if got := strings.HasSuffix(page.Command, " --inception FILE"); got != want {
+			t.Errorf("weights %q: command %q", weights, page.Command)
+		}
+	}
+}
+
 // A page whose cells other code computed says so, and one whose cells this code computed does not.
 func TestOtherCodeIsNamed(t *testing.T) {
 	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}

@@ -76,6 +76,8 @@ type Cells struct {
 	Devices  []string `json:"devices"`
 	Data     []string `json:"data,omitzero"` // what cells say in a parameter named data, if it is not ""
 	Go       []string `json:"go"`
+	// Inception is what cells say in a parameter of that name: the weights in whose features distances are.
+	Inception []string `json:"inception,omitzero"`
 }
 
 // Write draws fig from finished cells, checks its claims, and writes all of it below dir:
@@ -118,6 +120,9 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats 
 	page.Cells = cells(s, fig, set)
 	if slices.Contains(page.Cells.Data, "sample") && page.Size != "" {
 		page.Size += "; of these images only the small sample that Coupling brings along"
+	}
+	if len(page.Cells.Inception) > 0 && strings.HasPrefix(page.Command, "bin/coupling") {
+		page.Command += " --inception FILE" // of weights, which users bring
 	}
 	page.Files = to.Files()
 	return page, to.Commit(page)
@@ -204,6 +209,12 @@ func cells(s *store.Store, fig lab.Figure, set lab.Setting) (c Cells) {
 		}
 		if json.Unmarshal(r.Params, &from) == nil {
 			note(&c.Data, from.Data)
+		}
+		params := store.Record{Params: r.Params, Value: []byte("null")}
+		for name, value := range lab.Must(params.Flatten()) {
+			if weights, ok := value.(string); ok && strings.HasSuffix(name, ".inception") {
+				note(&c.Inception, weights)
+			}
 		}
 		note(&c.Go, m.Go)
 	}
