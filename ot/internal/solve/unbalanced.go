@@ -308,7 +308,7 @@ func (u *penalisedRun) hold(dir, grad []float64) {
 	}
 }
 
-// gauge adds the shift to the potentials; those of weight 0 take the step of a vanishing weight.
+// gauge adds the shift to the potentials; those of columns that are to be empty take the step of a vanishing weight.
 func (u *penalisedRun) gauge(p *transport.Plan) *Penalties {
 	by := u.shift
 	out := &Penalties{u.a, u.b, make([]float64, len(p.A)), make([]float64, len(p.B))}
@@ -324,7 +324,7 @@ func (u *penalisedRun) gauge(p *transport.Plan) *Penalties {
 	}
 	for j, b := range p.B {
 		p.Beta[j] -= by
-		if p.G[j] -= by; b > semidual.ColumnUnderflow {
+		if p.G[j] -= by; u.want[j] > semidual.ColumnUnderflow {
 			out.ShareB[j] = u.b.Share(p.G[j], u.s.Col[j]/b)
 			continue
 		}

@@ -92,7 +92,7 @@ func (p *Plan) potentials(s *semidual.Function) {
 		p.F[i] = -mx - s.Eps*logspace.Log(sum)
 	}
 	var empty []int
-	for j, b := range s.B {
+	for j, b := range s.Wanted() {
 		if b > semidual.ColumnUnderflow {
 			p.G[j] = p.Beta[j] - s.Eps*s.LogB[j]
 		} else {
