@@ -80,7 +80,7 @@ func (p *Plan) potentials(s *semidual.Function) {
 	grid := s.GridSoftmin(p.Own)
 	for i, a := range s.A {
 		if a > 0 {
-			p.F[i] = p.Alpha[i] - s.Eps*logspace.Log(a)
+			p.F[i] = p.Alpha[i] - s.Eps*s.LogA[i]
 			continue
 		}
 		if grid != nil {
