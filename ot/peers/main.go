@@ -154,8 +154,9 @@ func (p *problem) answer(q request) (reply, error) {
 	if err != nil {
 		return r, err
 	}
-	ones := slices.Repeat([]float64{1}, p.n)
-	r.L1 = floats.Distance(plan.Apply(ones), plan.A, 1) + floats.Distance(plan.ApplyT(ones), plan.B, 1)
+	ones := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+	rows, columns := plan.Apply(ones(len(p.B))), plan.ApplyT(ones(len(p.A)))
+	r.L1 = floats.Distance(rows, plan.A, 1) + floats.Distance(columns, plan.B, 1)
 	r.Value, r.Evaluations, r.Note = plan.Sharp(), plan.Evaluations, fmt.Sprint(plan.Status, ", ", plan.Solver)
 	return r, nil
 }

@@ -234,7 +234,8 @@ ROWS = [
       for n, d in ((256, 32), (1024, 2), (2048, 2))
       for name, peer, most in (("loss reg_kl", "torch, at the optimum", 2048), ("loss sharp", "POT sinkhorn2", 1024),
                                ("divergence reg_kl", "torch, SamplesLoss", 2048), ("divergence sharp", "", 0))),
-    *((f"weights 10^-k, k < {k}, 1500 × 1250, ε = .001", "free", decades(k), [], 0) for k in (1, 8)),
+    *((f"{name}, 1500 × 1250, ε = .001 of the range", "free", decades(k), [], 0)
+      for k, name in ((1, "equal weights"), (8, "weights over eight decades"))),
     *((f"barycentre of three rings, 48×48, ε = {e}", "barycentre", rings(48, e), ["POT convolutional"], 1e-3)
       for e in (.004, .001)),
     *((f"two noisy images of {n}×{n}, ε = 1 pixel²", "grid", image(n), ["POT sinkhorn"], 1e-4) for n in (32, 64)),

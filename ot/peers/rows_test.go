@@ -19,18 +19,24 @@ import (
 // The arrays of a problem on the line have one exact value by all costs, by sorting, and by listed pairs; with little
 // regularisation others are near it, and above.
 func TestRows(t *testing.T) {
-	const n = 20
+	const n, m = 20, 24
 	rng := rand.New(rand.NewPCG(4, 2))
-	in := map[string][]float64{"a": slices.Repeat([]float64{1. / n}, n), "starts": {0}}
-	for range n {
-		in["x"], in["y"] = append(in["x"], rng.Float64()), append(in["y"], rng.Float64())
+	in := map[string][]float64{
+		"a":      slices.Repeat([]float64{1. / n}, n),
+		"b":      slices.Repeat([]float64{1. / m}, m),
+		"starts": {0},
 	}
-	in["b"] = in["a"]
+	for range n {
+		in["x"] = append(in["x"], rng.Float64())
+	}
+	for range m {
+		in["y"] = append(in["y"], rng.Float64())
+	}
 	for i, x := range in["x"] {
 		for j, y := range in["y"] {
 			in["c"], in["targets"] = append(in["c"], (x-y)*(x-y)), append(in["targets"], float64(j))
 		}
-		in["starts"] = append(in["starts"], float64(n*(i+1)))
+		in["starts"] = append(in["starts"], float64(m*(i+1)))
 	}
 	in["costs"] = in["c"]
 	dir := t.TempDir()
