@@ -127,20 +127,19 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	return q, err
 }
 
-// digit is the number of bits that sorted looks at a time.
-const digit = 11
+// A key is a number of a list, as an integer of the same order, and its place.
+type key struct {
+	bits uint64
+	i    int
+}
 
-// sorted returns the points in increasing order and the index of each. They must be finite and at
-// least one. It is a radix sort, the lowest digit first, so that equal points stay in order.
+// sorted returns the points in increasing order and the index of each, equal points in the given order. They must be
+// finite and at least one.
 func sorted(name string, x []float64) (values []float64, order []int, err error) {
-	type key struct {
-		bits uint64 // in the order of the floats
-		i    int
-	}
 	if len(x) == 0 {
 		return nil, nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ot.ErrShape)
 	}
-	keys, next := make([]key, len(x)), make([]key, len(x))
+	keys, spare := make([]key, len(x)), make([]key, len(x))
 	for i, v := range x {
 		if v-v != 0 {
 			return nil, nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ot.ErrCost)
@@ -148,7 +147,25 @@ func sorted(name string, x []float64) (values []float64, order []int, err error)
 		b := math.Float64bits(v + 0) // −0 is 0
 		keys[i] = key{b ^ (uint64(int64(b)>>63) | 1<<63), i}
 	}
-	for shift := 0; shift < 64; shift += digit {
+	// Few numbers differ in the lower half of their bits only, as a rule.
+	keys, spare = radix(keys, spare, 64-3*digit)
+	if !insertion(keys) {
+		keys, _ = radix(keys, spare, 0)
+	}
+	values, order = make([]float64, len(x)), make([]int, len(x))
+	for k, o := range keys {
+		values[k], order[k] = x[o.i], o.i
+	}
+	return values, order, nil
+}
+
+// digit is the number of bits that radix looks at a time.
+const digit = 11
+
+// radix sorts by the bits from shift on, the lowest digit first, so that equal ones stay in order. It returns the
+// sorted keys and the other array.
+func radix(keys, next []key, shift int) (ordered, spare []key) {
+	for ; shift < 64; shift += digit {
 		var start [1 << digit]int // of the keys of each digit
 		at := func(k key) *int { return &start[k.bits>>shift%(1<<digit)] }
 		for _, k := range keys {
@@ -165,11 +182,23 @@ func sorted(name string, x []float64) (values []float64, order []int, err error)
 		}
 		keys, next = next, keys
 	}
-	values, order = make([]float64, len(x)), make([]int, len(x))
-	for k, o := range keys {
-		values[k], order[k] = x[o.i], o.i
+	return keys, next
+}
+
+// insertion sorts keys that are nearly in order. It gives up after so many moves that radix is faster.
+func insertion(keys []key) bool {
+	left := 8 * len(keys)
+	for i, k := range keys {
+		j := i
+		for ; j > 0 && keys[j-1].bits > k.bits; j-- {
+			keys[j] = keys[j-1]
+		}
+		keys[j] = k
+		if left -= i - j; left < 0 {
+			return false
+		}
 	}
-	return values, order, nil
+	return true
 }
 
 // cost returns |x_i − y_j|^p.
@@ -193,14 +222,23 @@ type stair struct {
 	flow simplex.Mass
 }
 
+// inOrder is w in the given order.
+func inOrder(w []simplex.Mass, order []int) []simplex.Mass {
+	out := make([]simplex.Mass, len(w))
+	for k, i := range order {
+		out[k] = w[i]
+	}
+	return out
+}
+
 // staircase visits the north-west corner coupling of the sorted points: n+m−1 stairs from (0,0) to
 // (n−1,m−1), each one index further, some of them without flow.
 func (q *quantile) staircase() iter.Seq[stair] {
 	return func(yield func(stair) bool) {
 		n, m := len(q.x), len(q.y)
-		at := func(i, j int) (a, b simplex.Mass) { return q.Supplies.A[q.orderX[i]], q.Supplies.B[q.orderY[j]] }
+		a, b := inOrder(q.Supplies.A, q.orderX), inOrder(q.Supplies.B, q.orderY)
 		i, j := 0, 0
-		left, right := at(0, 0)
+		left, right := a[0], b[0]
 		for {
 			s := stair{i, j, left}
 			if right.Less(left) {
@@ -212,10 +250,10 @@ func (q *quantile) staircase() iter.Seq[stair] {
 			left, right = left.Sub(s.flow), right.Sub(s.flow)
 			if j == m-1 || i < n-1 && left.IsZero() {
 				i++
-				left, _ = at(i, j)
+				left = a[i]
 			} else {
 				j++
-				_, right = at(i, j)
+				right = b[j]
 			}
 		}
 	}

@@ -32,11 +32,11 @@ type Function struct {
 	RowL1 []float64      // each span's Σ|T1−a|, zero unless relaxed
 	Relax float64        // of the last eval
 	Evals int
+	LogA  []float64
 	LogB  []float64
-	LogA  []float64 // of a separable geometry; nil elsewhere
-	ZeroB []int     // where b is 0
-	bMin  float64   // the least positive b
-	Tol   float64   // of the solve
+	ZeroB []int   // where b is 0
+	bMin  float64 // the least positive b
+	Tol   float64 // of the solve
 
 	Marginals Marginals // nil where rows sum to a and columns are to sum to b
 	Total     float64   // the mass that errors are relative to
@@ -56,6 +56,7 @@ func New(in *Instance, workers int) *Function {
 		Rows:     NewSweep(in.G, workers, in.Memory),
 		Alpha:    in.Memory.Zeros(in.N),
 		Col:      in.Memory.Zeros(in.M),
+		LogA:     in.Memory.Floats(in.N),
 		LogB:     in.Memory.Floats(in.M),
 		Total:    1,
 	}
@@ -66,11 +67,9 @@ func New(in *Instance, workers int) *Function {
 	}
 	s.RowL1 = make([]float64, len(s.Rows.Spans))
 	s.left = make([]atomic.Int32, (len(s.Rows.Spans)+groupSpans-1)/groupSpans)
-	if s.setNarrow(in.G); s.grid.Separable != nil {
-		s.LogA = in.Memory.Floats(in.N)
-		for i, v := range in.A {
-			s.LogA[i] = logspace.Log(v)
-		}
+	s.setNarrow(in.G)
+	for i, v := range in.A {
+		s.LogA[i] = logspace.Log(v)
 	}
 	s.bMin = math.Inf(1)
 	for j, v := range in.B {
@@ -203,7 +202,7 @@ func (s *Function) SetAlpha(k, i int, lse float64) float64 {
 		return s.Marginals.Mass(i, lse)
 	}
 	a := s.A[i]
-	exact := s.Eps*logspace.Log(a) - lse
+	exact := s.Eps*s.LogA[i] - lse
 	if s.Relax == 1 {
 		s.Alpha[i] = exact
 		return a

@@ -57,7 +57,7 @@ func (s *Function) Sort(beta []float64) []float64 {
 	in.G, in.A, in.B = o.cloud, inOrder(s.A, o.rows.order), inOrder(s.B, o.cols.order)
 	s.Instance, s.Trees = &in, o
 	s.setNarrow(o.cloud)
-	s.LogB = inOrder(s.LogB, o.cols.order)
+	s.LogA, s.LogB = inOrder(s.LogA, o.rows.order), inOrder(s.LogB, o.cols.order)
 	s.listZeros()
 	return inOrder(beta, o.cols.order)
 }
@@ -79,7 +79,7 @@ func (s *Function) Unsort(beta []float64) []float64 {
 		in.G = of
 	}
 	s.Instance, s.Trees = &in, nil
-	s.Alpha, s.LogB = inOrder(s.Alpha, rows), inOrder(s.LogB, cols)
+	s.Alpha, s.LogA, s.LogB = inOrder(s.Alpha, rows), inOrder(s.LogA, rows), inOrder(s.LogB, cols)
 	s.listZeros()
 	return inOrder(beta, cols)
 }
@@ -226,7 +226,7 @@ func (s *Function) StartAt(eps float64, f, g []float64) []float64 {
 	s.Eps = eps
 	beta := s.Start(g)
 	for i, v := range f {
-		s.Alpha[i] = v + s.Eps*logspace.Log(s.A[i])
+		s.Alpha[i] = v + s.Eps*s.LogA[i]
 	}
 	s.Trees.beta = append(s.Trees.beta, beta...)
 	return beta

@@ -53,12 +53,14 @@ func (x Mass) float() float64 { return 0x1p64*float64(x.hi) + float64(x.lo) }
 
 // toMass returns the integer nearest to w·2^exp, for w ≥ 0 and a result below 2^127.
 func toMass(w float64, exp int) Mass {
-	if w == 0 {
-		return Mass{}
+	word := math.Float64bits(w)
+	m, e := word&(1<<52-1), int(word>>52)
+	if e > 0 {
+		m |= 1 << 52
+	} else {
+		e = 1 // subnormal, or 0
 	}
-	frac, e := math.Frexp(w)
-	m := uint64(math.Ldexp(frac, 53))
-	switch shift := e - 53 + exp; {
+	switch shift := e - 1075 + exp; { // w is m·2^(e − 1075)
 	case shift >= 64:
 		return Mass{hi: m << uint(shift-64)}
 	case shift >= 0:

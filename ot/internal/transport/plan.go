@@ -80,7 +80,7 @@ func (p *Plan) potentials(s *semidual.Function) {
 	grid := s.GridSoftmin(p.Own)
 	for i, a := range s.A {
 		if a > 0 {
-			p.F[i] = p.Alpha[i] - s.Eps*logspace.Log(a)
+			p.F[i] = p.Alpha[i] - s.Eps*s.LogA[i]
 			continue
 		}
 		if grid != nil {
@@ -92,7 +92,7 @@ func (p *Plan) potentials(s *semidual.Function) {
 		p.F[i] = -mx - s.Eps*logspace.Log(sum)
 	}
 	var empty []int
-	for j, b := range s.B {
+	for j, b := range s.Wanted() {
 		if b > semidual.ColumnUnderflow {
 			p.G[j] = p.Beta[j] - s.Eps*s.LogB[j]
 		} else {
