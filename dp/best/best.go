@@ -96,7 +96,7 @@ func (a Accountant) stages(q pair.Question, enclosed bool) (list []stage, enough
 		if q.Effort > 0 {
 			grid.Effort = q.Effort / 4
 		}
-	case q.Effort > 0 && q.Effort < 1:
+	case q.Effort > 0:
 		exact.Effort, grid.Effort, grid.Width = max(0.3, q.Effort), q.Effort/4, roughGrid
 	default:
 		grid.Width, enough, patient = fineGrid, sharp, true
