@@ -78,7 +78,7 @@ type calibration struct {
 	whole        bool    // values are integers
 	guess        bool    // of many splits only two are asked, which are likely to decide
 	sharp        bool    // in the last of several stages
-	slope        float64 // of the excess, at the last two probes
+	slope, apart float64 // of the excess, between probes so far apart
 	last         *probe  // of this stage
 }
 
@@ -183,7 +183,7 @@ func (c *calibration) search(ctx context.Context, start float64) (p probe, err e
 		few := *c
 		few.guess = true
 		if p, err = few.search(ctx, start); err == nil {
-			start, c.slope, stages = p.x, few.slope, stages[len(stages)-1:]
+			start, c.slope, c.apart, stages = p.x, few.slope, few.apart, stages[len(stages)-1:]
 		}
 	}
 	for i, q := range stages {
@@ -287,6 +287,7 @@ func (c *calibration) learn(good, bad *probe, p probe) {
 		}
 		if v := (p.excess - o.excess) / (p.x - o.x); !math.IsInf(v, 0) && !math.IsNaN(v) && v*(c.unsafe-c.safe) > 0 {
 			c.slope, near = v, math.Abs(o.x-p.x)
+			c.apart = near
 		}
 	}
 }
@@ -327,7 +328,7 @@ func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (f
 		if bad.excess < -good.excess {
 			from, excess = 1, bad.excess
 		}
-		if v := from - (excess+rest)/(c.slope*span); v > 0 && v < 1 {
+		if v := from - (excess+rest)/(c.slope*span); v > 0 && v < 1 && c.apart < math.Abs(span)/4 {
 			w = v
 		}
 	}
