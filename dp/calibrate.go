@@ -123,7 +123,8 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		p.excess = max(math.SmallestNonzeroFloat64, logspace.Log(eps/c.Epsilon))
 	}
 	p.relWidth = min(1, (p.g.Epsilon-p.g.Lower)/p.g.Epsilon)
-	usual := q.Effort == 1 && q.Width == 0 && p.relWidth <= contourWidth && (p.first.Order > 0 || p.first.By == closed.Accountant{}.Name())
+	sharpest := p.first.Order > 0 || p.first.By == closed.Accountant{}.Name() // a contour or a closed form
+	usual := q.Effort == 1 && q.Width == 0 && sharpest && p.relWidth <= contourWidth
 	p.settled = usual || kindOf(p.g.Lower, p.g.Epsilon) == Exact
 	p.plain = len(q.Like.Refused) == 0 && (c.sharp || usual && c.Relation.size() == 1)
 	return p, nil
@@ -257,7 +258,8 @@ func (c *calibration) stage(ctx context.Context, q pair.Question, start, most fl
 		switch {
 		case good == nil && bad.x == c.safe:
 			return *bad, cmp.Or(bad.refused, ErrUnreachable)
-		case good != nil && (-good.excess <= max(good.stopTol(bad, most), leastStep*math.Abs(c.slope)) || good.x == c.unsafe):
+		case good != nil && (good.x == c.unsafe ||
+			-good.excess <= max(good.stopTol(bad, most), leastStep*math.Abs(c.slope))):
 			return *good, nil
 		case good == nil || bad == nil:
 			start = c.extrapolate(p, stride, p.stopTol(nil, most)/2)
