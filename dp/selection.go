@@ -24,9 +24,10 @@ import (
 //	D_λ + (1+η)(1 − 1/λ′)D_λ′ + (1+η) log(1/γ)/λ′ + log(E K)/(λ−1)   for each λ′ ≥ 1,
 //	D_λ + E K·δ(log(1 + 1/(λ−1))) + log(E K)/(λ−1)                    for Poisson,
 //
-// with D and δ the larger of both directions of Event, so that it is accounted for by package rdp,
-// as an upper bound. Event may be any whose divergences are finite: not one that fails with a
-// probability, or a random allocation.
+// the latter of the results of runs alone, so that e^(−E K), for no run, is added to the moment
+// e^((λ−1)D_λ): it cannot be left out of compositions. D and δ are the larger of both directions of
+// Event. It is accounted for by package rdp, as an upper bound. Event may be any whose divergences are
+// finite: not one that fails with a probability, or a random allocation.
 type RepeatAndSelect struct {
 	Event        Event
 	Shape, Gamma float64
@@ -122,7 +123,11 @@ func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
 		if e.Poisson > 0 {
 			extra = e.Poisson * deltaAt(known, math.Log1p(1/(lambda-1)))
 		}
-		return max(0, (lambda-1)*(divergence(run, lambda)+extra)+logMean) * (1 + 1e-12)
+		moment := (lambda-1)*(divergence(run, lambda)+extra) + logMean
+		if e.Poisson > 0 { // no run, which is as likely for both data sets
+			moment = logspace.Add(moment, -e.Poisson)
+		}
+		return max(0, moment) * (1 + 1e-12)
 	}
 }
 

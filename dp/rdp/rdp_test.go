@@ -161,7 +161,8 @@ func TestOrdersNearOne(t *testing.T) {
 		if got.Upper < rho || got.Upper > rho*(1+1e-3) {
 			t.Errorf("ρ = %g: ε = %v", rho, got.Upper)
 		}
-		if below := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.DeltaAt(rho*(1-1e-6)))); below.Upper < .99 {
+		below := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.DeltaAt(rho*(1-1e-6))))
+		if below.Upper < .99 {
 			t.Errorf("ρ = %g: δ(ρ) = %v", rho, below.Upper)
 		}
 	}
