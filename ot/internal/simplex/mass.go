@@ -29,14 +29,6 @@ func (x Mass) Sub(y Mass) Mass {
 // Half returns x/2, rounded down.
 func (x Mass) Half() Mass { return x.shr(1) }
 
-// Times returns f·x, for f ≥ 0, to the precision of f; 0 where f is not in [0, 1].
-func (x Mass) Times(f float64) Mass {
-	if !(f > 0 && f <= 1) {
-		return Mass{}
-	}
-	return toMass(f*x.float(), 0)
-}
-
 // Less reports whether x < y.
 func (x Mass) Less(y Mass) bool { return x.hi < y.hi || x.hi == y.hi && x.lo < y.lo }
 
