@@ -35,41 +35,59 @@ func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	sol := &Plan{
-		Geometry: cost.MatrixFree(mat.NewDense(len(x), 1, x), mat.NewDense(len(y), 1, y), cost.Power(q.p)),
-		A:        q.a,
-		B:        q.b,
-		F:        make([]float64, len(x)),
-		G:        make([]float64, len(y)),
-		Status:   Optimal,
-	}
-	// Along the staircase f_i + g_j = C_ij, and each step changes one index: potentials are
-	// alternating sums of costs.
-	var f, g simplex.Wide
-	atI, atJ := simplex.None, simplex.None
+	out := q.plan()
+	var at ladder
 	for s := range q.staircase() {
-		i, j := q.orderX[s.i], q.orderY[s.j]
-		c := q.cost(s.i, s.j)
-		switch {
-		case atI == simplex.None:
-			g = simplex.Wide{}.Add(c)
-		case i != atI:
-			f = g.Neg().Add(c)
-		case j != atJ:
-			g = f.Neg().Add(c)
-		}
-		atI, atJ = i, j
-		sol.F[i], sol.G[j] = f.Hi, g.Hi
-		if w := q.Weight(s.flow); w > 0 {
-			sol.Arcs = append(sol.Arcs, Arc{i, j, w})
-		}
+		at.climb(s, q.cost(s.i, s.j))
+		out.F[q.orderX[s.i]], out.G[q.orderY[s.j]] = at.f.Hi, at.g.Hi
+		q.add(out, s)
 	}
-	sortArcs(sol.Arcs)
-	simplex.Centre(q.a, q.b, sol.F, sol.G)
-	sol.Certificate = check(q.a, q.b, sol.Arcs, sol.F, sol.G, func(i, j int) float64 { return power(x[i]-y[j], q.p) })
-	sol.Certificate.Infeasibility = q.infeasibility(sol.F, sol.G)
-	sol.Value = sol.Certificate.Primal
-	return sol, inRange(sol.Certificate)
+	g := cost.MatrixFree(mat.NewDense(len(x), 1, x), mat.NewDense(len(y), 1, y), cost.Power(q.p))
+	return out, q.certify(out, g, func(i, j int) float64 { return power(x[i]-y[j], q.p) }, 1, 0)
+}
+
+// A ladder makes potentials along a staircase, on which f_i + g_j = C_ij and each step changes one index: they are
+// alternating sums of costs.
+type ladder struct {
+	f, g simplex.Wide
+	i    int
+}
+
+// climb goes to stair s of cost c.
+func (l *ladder) climb(s stair, c float64) {
+	if s.i != l.i {
+		l.f, l.i = l.g.Neg().Add(c), s.i
+	} else {
+		l.g = l.f.Neg().Add(c)
+	}
+}
+
+// plan returns one without arcs.
+func (q *quantile) plan() *Plan {
+	return &Plan{A: q.a, B: q.b, F: make([]float64, len(q.x)), G: make([]float64, len(q.y)), Status: Optimal}
+}
+
+// add adds the arc of a stair.
+func (q *quantile) add(p *Plan, s stair) {
+	if w := q.Weight(s.flow); w > 0 {
+		p.Arcs = append(p.Arcs, Arc{q.orderX[s.i], q.orderY[s.j], w})
+	}
+}
+
+// certify fills the certificate of p for a geometry, whose costs are those to the nearest of so many laps.
+func (q *quantile) certify(p *Plan, g cost.Geometry, at func(i, j int) float64, laps int, length float64) error {
+	sortArcs(p.Arcs)
+	simplex.Centre(p.A, p.B, p.F, p.G)
+	p.Geometry, p.Certificate = g, check(p.A, p.B, p.Arcs, p.F, p.G, at)
+	for lap := range laps {
+		shift := float64(lap-laps/2) * length
+		p.Certificate.Infeasibility = max(p.Certificate.Infeasibility, largest(len(q.x), len(q.y),
+			func(i, j int) float64 {
+				return p.F[q.orderX[i]] + p.G[q.orderY[j]] - power(q.x[i]-q.y[j]-shift, q.p)
+			}))
+	}
+	p.Value = p.Certificate.Primal
+	return inRange(p.Certificate)
 }
 
 // Value returns W_P^P alone, without storing the plan. W_P is its P-th root.
@@ -259,17 +277,11 @@ func (q *quantile) staircase() iter.Seq[stair] {
 	}
 }
 
-// infeasibility returns max_ij (f_i + g_j − C_ij)₊.
-func (q *quantile) infeasibility(f, g []float64) (worst float64) {
-	value := func(i, j int) float64 { return f[q.orderX[i]] + g[q.orderY[j]] - q.cost(i, j) }
-	maxima(len(q.x), len(q.y), value, func(_ int, most float64) { worst = max(worst, most) })
-	return worst
-}
-
-// maxima visits the largest value of each row. Sorted, C is a Monge array, and remains one when a
+// largest returns the largest of n×m values. Sorted, C is a Monge array, and remains one when a
 // function of i and one of j are subtracted. So the column of the largest value of −C increases
 // with the row, and divide and conquer finds it.
-func maxima(n, m int, value func(i, j int) float64, visit func(i int, most float64)) {
+func largest(n, m int, value func(i, j int) float64) float64 {
+	worst := math.Inf(-1)
 	var search func(top, bottom, left, right int)
 	search = func(top, bottom, left, right int) {
 		if top > bottom {
@@ -282,9 +294,10 @@ func maxima(n, m int, value func(i, j int) float64, visit func(i int, most float
 				at, best = k, v
 			}
 		}
-		visit(mid, best)
+		worst = max(worst, best)
 		search(top, mid-1, left, at)
 		search(mid+1, bottom, at, right)
 	}
 	search(0, n-1, 0, m-1)
+	return worst
 }
