@@ -76,7 +76,7 @@ func (p *float32Pass) Eval(s *Function, beta []float64) float64 {
 		mass := s.SetAlpha(k, i, s.Eps*(shift+mid+logspace.Log(sum)))
 		mixed.Axpy(part, mass/sum, w.exp32)
 	})
-	return s.reduce(nil)
+	return s.Error()
 }
 
 // row writes row i of T up to a factor and returns its sum and the shift of its arguments.

@@ -196,7 +196,7 @@ func (p *pattern) Eval(s *Function, beta []float64) float64 {
 			}
 		}
 	})
-	return s.reduce(nil)
+	return s.Error()
 }
 
 // LeafMeans is a problem of the means of the leaves of both trees, and the mean cost of moving from
