@@ -16,9 +16,8 @@
 // Each of them is a rule for the next step on one function, the semi-dual. A pass over it uses a
 // vector kernel for costs and exponentials, products with a stored kernel, or a list of the entries
 // of T that are not negligible. Between many points in at most three dimensions, at small ε, trees
-// find those entries without a pass over all pairs, and stages of large ε are solved for means of
-// neighbours. A plan with Status Converged was checked over every cost in the log
-// domain. PEERS.md in ot/peers has times.
+// find those entries without a pass over all pairs. A plan with Status Converged was checked over
+// every cost in the log domain. PEERS.md in ot/peers has times.
 //
 // # Use
 //

@@ -40,7 +40,7 @@ func begin(ctx context.Context, p Problem, c Control) (*run, error) {
 	if err := r.feasible(); err != nil {
 		return nil, err
 	}
-	if c.Eps < annealBelow*r.s.Cost.Spread() {
+	if r.s.N >= minSorted/r.s.M && c.Eps < sortBelow*r.s.Cost.Spread() {
 		r.beta = r.s.Sort(r.beta)
 	}
 	if by := r.s.CentreCosts(); c.Start != nil {
@@ -48,6 +48,12 @@ func begin(ctx context.Context, p Problem, c Control) (*run, error) {
 	}
 	return r, nil
 }
+
+// minSorted is the n·m from which atoms are put in the order of trees, and sortBelow the ratio of ε to the spread of
+// the costs below which they are: elsewhere stored kernels and lists of entries are faster.
+var minSorted = 1 << 24
+
+const sortBelow = 0.005
 
 // beginAsIs is begin with the costs as they are.
 func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
