@@ -52,10 +52,8 @@
 // by weights. Plan.Coupling names such sets and the error that remains, Gradient.Weights returns
 // ErrUndetermined, and terms of an Objective have the Status Undetermined.
 //
-// Costs, points and results are float64. Two kinds of early passes are float32: those with a stored
-// kernel, until the error is about 1e-6, where the rounding of float32 would show, and the first
-// passes over MatrixFree clouds that are too large for a stored kernel. A float64 pass certifies
-// every plan.
+// Costs, points and results are float64. Early passes with a stored kernel are float32 until the error
+// is about 1e-6, where the rounding of float32 would show. A float64 pass certifies every plan.
 //
 // A cost carries the rounding of its own size: |x−y|² between clouds that lie far apart is known to
 // 1e-16|x−y|², and log T to that over ε, whatever the solver. Subtract from each cloud its own mean

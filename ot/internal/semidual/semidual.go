@@ -58,7 +58,7 @@ func New(in *Instance, workers int) *Function {
 	}
 	s.H, s.shift = in.Memory.Floats(in.M), in.Memory.Floats(in.N)
 	s.RowL1 = make([]float64, len(s.Rows.Spans))
-	if s.setNarrow(in.G); s.grid.Separable != nil {
+	if s.setGeometry(in.G); s.grid.Separable != nil {
 		s.LogA = in.Memory.Floats(in.N)
 		for i, v := range in.A {
 			s.LogA[i] = logspace.Log(v)

@@ -12,8 +12,6 @@ type Sweep = rows.Sweep[*Worker]
 // Worker is the scratch of one goroutine: a row of costs and a row of the plan.
 type Worker struct {
 	Cost, Exp []float64
-	exp32     []float32 // made when first wanted, as cost32 is
-	cost32    []float32
 	Block     []float64 // room for more rows
 	Gemm      cpu.Gemm[float64]
 	near      nearTargets

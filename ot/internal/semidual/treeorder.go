@@ -53,7 +53,7 @@ func (s *Function) Sort(beta []float64) []float64 {
 	o.cloud = g.Ordered(o.rows.order, o.cols.order)
 	in.G, in.A, in.B = o.cloud, inOrder(s.A, o.rows.order), inOrder(s.B, o.cols.order)
 	s.Instance, s.Trees = &in, o
-	s.setNarrow(o.cloud)
+	s.setGeometry(o.cloud)
 	s.LogB = inOrder(s.LogB, o.cols.order)
 	s.listZeros()
 	return inOrder(beta, o.cols.order)

@@ -16,18 +16,17 @@ import (
 // run is the state of a solve.
 type run struct {
 	Control
-	ctx               context.Context
-	s                 *semidual.Function
-	dev               *devicepass.Passes // nil where the geometry is not on a device
-	beta              []float64
-	mass              []float64 // T1 where it is not a
-	stages            []float64 // the values of ε, the problem's last
-	iter              int
-	status            Status
-	err               float64 // L1 error of the last eval
-	warmStartAccepted bool    // the user's start was good and has been evaluated
-	began             time.Time
-	halt              error // the error that Trace returned
+	ctx    context.Context
+	s      *semidual.Function
+	dev    *devicepass.Passes // nil where the geometry is not on a device
+	beta   []float64
+	mass   []float64 // T1 where it is not a
+	stages []float64 // the values of ε, the problem's last
+	iter   int
+	status Status
+	err    float64 // L1 error of the last eval
+	began  time.Time
+	halt   error // the error that Trace returned
 }
 
 // begin checks the input and sets up the first ε. It centres the costs, which does not change the
