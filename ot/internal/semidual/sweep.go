@@ -27,10 +27,7 @@ func NewSweep(g cost.Geometry, workers int, mem *Memory) *Sweep {
 			}
 		}
 	}
-	width := m // of a row: each span has room for the column sums of m targets, so few where passes take no time
-	if Separate(g) != nil {
-		width = 1
-	}
+	width := m // of a row
 	if l := Listing(g); l != nil {
 		pairs := 0
 		for i := range n {
