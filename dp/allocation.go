@@ -112,7 +112,7 @@ func cellsFor(q pair.Question) int {
 	switch {
 	case q.Width >= 1e-2:
 		return pld.FineLaw / 8
-	case q.Effort > 0 && q.Effort < 1:
+	case q.Effort > 0:
 		return pld.FineLaw / 2
 	}
 	return pld.FineLaw

@@ -26,6 +26,9 @@ type Budget struct {
 
 func (b Budget) accountant() Accountant { return cmp.Or[Accountant](b.Accountant, Best{}) }
 
+// contourWidth is the width of contours from which Best asks no other accountant.
+const contourWidth = 1e-5
+
 // farAbove is how many times the budget an ε is at which no more need be known of it.
 const farAbove = 8
 
@@ -37,7 +40,7 @@ func (b Budget) stages() []pair.Question {
 		return []pair.Question{q}
 	}
 	coarse, middle := q, q
-	coarse.Width, coarse.Floor, middle.Effort = 1e-2, b.Epsilon/32, 0.99
+	coarse.Width, coarse.Floor, coarse.Effort, middle.Effort = 1e-2, b.Epsilon/32, 1, 1
 	return []pair.Question{coarse, middle, q}
 }
 
@@ -48,7 +51,8 @@ type probe struct {
 	relWidth float64 // relative uncertainty of ε
 	g        Guarantee
 	first    pair.Answer
-	plain    bool  // the question was that of Epsilon
+	settled  bool  // the next stage would answer the same
+	plain    bool  // and Epsilon too
 	refused  error // no accountant has an answer there, as where an exact pair has too many points
 }
 
@@ -74,7 +78,7 @@ type calibration struct {
 	whole        bool    // values are integers
 	guess        bool    // of many splits only two are asked, which are likely to decide
 	sharp        bool    // in the last of several stages
-	slope        float64 // of the excess, at the last two probes
+	slope, apart float64 // of the excess, between probes so far apart
 	last         *probe  // of this stage
 }
 
@@ -89,7 +93,7 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 	if !c.sharp {
 		q.Far = farAbove * c.Epsilon
 	}
-	p := probe{x: x, plain: c.sharp && len(q.Like.Refused) == 0}
+	p := probe{x: x}
 	var err error
 	p.g, p.first, err = search{
 		by:       c.accountant(),
@@ -119,15 +123,19 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 		p.excess = max(math.SmallestNonzeroFloat64, logspace.Log(eps/c.Epsilon))
 	}
 	p.relWidth = min(1, (p.g.Epsilon-p.g.Lower)/p.g.Epsilon)
+	sharpest := p.first.Order > 0 || p.first.By == closed.Accountant{}.Name() // a contour or a closed form
+	usual := q.Effort == 1 && q.Width == 0 && sharpest && p.relWidth <= contourWidth
+	p.settled = usual || kindOf(p.g.Lower, p.g.Epsilon) == Exact
+	p.plain = len(q.Like.Refused) == 0 && (c.sharp || usual && c.Relation.size() == 1)
 	return p, nil
 }
 
-// run searches a value, and asks what Epsilon will answer there.
+// run searches a value, and asks what Epsilon will answer there, where the last probe did not.
 func (c *calibration) run(ctx context.Context, start float64) (p probe, err error) {
 	if err := check.All(in.Delta(c.Delta), in.Epsilon(c.Epsilon)); err != nil {
 		return p, err
 	}
-	if p, err = c.search(ctx, start); err == nil && !p.plain {
+	if p, err = c.search(ctx, start); err == nil && !p.plain && !(c.sharp && p.g.Epsilon <= c.Epsilon*(1-exactWidth)) {
 		p, err = c.confirm(ctx, p)
 	}
 	return p, err
@@ -155,11 +163,7 @@ func (c *calibration) confirm(ctx context.Context, p probe) (probe, error) {
 		case got.x == c.safe:
 			return got, cmp.Or(got.refused, ErrUnreachable)
 		}
-		stride := 1.
-		if c.slope == 0 {
-			stride = rest
-		}
-		p.x = c.extrapolate(got, stride, rest)
+		p.x = c.extrapolate(got, 1, rest)
 	}
 }
 
@@ -180,7 +184,7 @@ func (c *calibration) search(ctx context.Context, start float64) (p probe, err e
 		few := *c
 		few.guess = true
 		if p, err = few.search(ctx, start); err == nil {
-			start, c.slope, stages = p.x, few.slope, stages[len(stages)-1:]
+			start, c.slope, c.apart, stages = p.x, few.slope, few.apart, stages[len(stages)-1:]
 		}
 	}
 	for i, q := range stages {
@@ -193,7 +197,7 @@ func (c *calibration) search(ctx context.Context, start float64) (p probe, err e
 			return p, err
 		}
 		// an exact answer is the last one, but for integers, of which the next had a rough one
-		if err == nil && (p.g.Kind == Exact && !c.whole || i == 1 && p.limited()) {
+		if err == nil && (p.settled && !c.whole || i == 1 && p.limited()) {
 			break
 		}
 		start = p.x
@@ -206,6 +210,9 @@ func (c *calibration) search(ctx context.Context, start float64) (p probe, err e
 	}
 	return p, err
 }
+
+// leastStep is the relative accuracy of the value.
+const leastStep = 1e-9
 
 // sharpened is the width from which the next stage is expected to have sharper answers.
 const sharpened = 5e-4
@@ -232,7 +239,7 @@ func (c *calibration) ahead(p probe, rest float64) float64 {
 // search for a first one that does ends there, it looks nearer.
 func (c *calibration) stage(ctx context.Context, q pair.Question, start, most float64) (probe, error) {
 	var good, bad *probe
-	stride, known := math.Ln2, math.Inf(1)
+	stride, known, width := math.Ln2, math.Inf(1), math.Inf(1)
 	for k := 0; ; k++ {
 		p, err := c.probe(ctx, q, start)
 		if err != nil {
@@ -251,7 +258,8 @@ func (c *calibration) stage(ctx context.Context, q pair.Question, start, most fl
 		switch {
 		case good == nil && bad.x == c.safe:
 			return *bad, cmp.Or(bad.refused, ErrUnreachable)
-		case good != nil && (-good.excess <= good.stopTol(bad, most) || good.x == c.unsafe):
+		case good != nil && (good.x == c.unsafe ||
+			-good.excess <= max(good.stopTol(bad, most), leastStep*math.Abs(c.slope))):
 			return *good, nil
 		case good == nil || bad == nil:
 			start = c.extrapolate(p, stride, p.stopTol(nil, most)/2)
@@ -259,12 +267,13 @@ func (c *calibration) stage(ctx context.Context, q pair.Question, start, most fl
 				stride *= 2
 			}
 		default:
-			nearest := min(-good.excess, bad.excess)
-			next, ok := c.interpolate(*good, *bad, !(nearest < known/2), good.stopTol(bad, most)/2)
+			nearest, span := min(-good.excess, bad.excess), math.Abs(bad.x-good.x)
+			bisect := !(nearest < known/2 || span < .6*width)
+			next, ok := c.interpolate(*good, *bad, bisect, good.stopTol(bad, most)/2)
 			if !ok {
 				return *good, nil
 			}
-			start, known = next, nearest
+			start, known, width = next, nearest, span
 		}
 	}
 }
@@ -280,6 +289,7 @@ func (c *calibration) learn(good, bad *probe, p probe) {
 		}
 		if v := (p.excess - o.excess) / (p.x - o.x); !math.IsInf(v, 0) && !math.IsNaN(v) && v*(c.unsafe-c.safe) > 0 {
 			c.slope, near = v, math.Abs(o.x-p.x)
+			c.apart = near
 		}
 	}
 }
@@ -292,8 +302,8 @@ func (c *calibration) extrapolate(p probe, stride, rest float64) float64 {
 		end = c.safe
 	}
 	step := stride
-	if c.slope != 0 && !math.IsInf(p.excess, 0) {
-		step = min(step, stride/math.Ln2*(math.Abs((p.excess+rest)/c.slope)+1e-10))
+	if !math.IsInf(p.excess, 0) { // a slope that is not known is taken to be 1
+		step = min(step, stride/math.Ln2*(math.Abs((p.excess+rest)/cmp.Or(c.slope, 1))+1e-10))
 	}
 	if c.whole { // to the next integer at least
 		if end > p.x {
@@ -320,13 +330,13 @@ func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (f
 		if bad.excess < -good.excess {
 			from, excess = 1, bad.excess
 		}
-		if v := from - (excess+rest)/(c.slope*span); v > 0 && v < 1 {
+		if v := from - (excess+rest)/(c.slope*span); v > 0 && v < 1 && c.apart < math.Abs(span)/4 {
 			w = v
 		}
 	}
 	x := good.x + w*span
 	if !c.whole {
-		return x, math.Abs(span) > 1e-9
+		return x, math.Abs(span) > leastStep
 	}
 	a, b := math.Round(math.Exp(good.x)), math.Round(math.Exp(bad.x))
 	n := min(max(math.Round(math.Exp(x)), min(a, b)+1), max(a, b)-1)

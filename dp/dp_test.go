@@ -392,3 +392,48 @@ func TestWholeBudgets(t *testing.T) {
 func epsilonBy(t *testing.T, b Budget, e Event) float64 {
 	return must(EpsilonBy(t.Context(), b.Accountant, e, b.Relation, b.Delta)).Epsilon
 }
+
+// Where 1/γ is rounded, γ^η overflows or η has few digits, what a selection costs is not less.
+func TestSelectionAtTheEnds(t *testing.T) {
+	near := 1 - 0x1.3p-34
+	e := RepeatAndSelect{Shape: 1e10, Gamma: near}
+	if got, want := e.shapeCost(nil, math.Inf(1)), -(1+e.Shape)*math.Log1p(-0x1.3p-34); math.Abs(got/want-1) > 1e-13 {
+		t.Errorf("γ near 1: %v, want %v", got, want)
+	}
+	least := 1e-320
+	inverse := 100*math.Ln2 - math.Log(least*0x1p100)
+	for _, c := range []struct{ shape, gamma, logMean float64 }{
+		{-.99, least, math.Log(.99) + .01*inverse},
+		{3e-323, .5, math.Log(1 / math.Ln2)},
+		{1, least, inverse},
+		{1, near, -math.Log1p(-0x1.3p-34)},
+		{0, near, -math.Log1p(-0x1.3p-35)}, // 1/√γ but for squares
+	} {
+		e := RepeatAndSelect{Event: Pure{1}, Shape: c.shape, Gamma: c.gamma}
+		if got := e.logMean(); math.Abs(got-c.logMean) > 1e-13*(1+c.logMean) {
+			t.Errorf("%v: log of the mean %v, want %v", e, got, c.logMean)
+		}
+		order := e.moments([]pair.Step{{Pair: must(pair.Indistinguishable(1, 0, pair.Binomial(1, 1),
+			pair.Binomial(0, 1))), Times: 1}})
+		if got := order(2); got < c.logMean {
+			t.Errorf("%v: moment %v, of the mean alone %v", e, got, c.logMean)
+		}
+	}
+}
+
+// A calibration does not ask twice what it knows, nor bisect towards a value that is near an end.
+func TestCalibrationsAskLittle(t *testing.T) {
+	for _, c := range []struct {
+		eps, delta, rate float64
+		steps, most      int
+	}{{.0503, 1.66e-8, 3.96e-5, 46_736, 7}, {2, 1e-6, .013, 700, 8}, {1, 1e-5, 1e-6, 10_000_000, 10}} {
+		asked := 0
+		_, g, err := MinNoise(t.Context(), Budget{Epsilon: c.eps, Delta: c.delta}, func(x float64) Event {
+			asked++
+			return SGD(x, c.rate, c.steps)
+		})
+		if err != nil || g.Epsilon > c.eps || g.Epsilon < c.eps*(1-1e-7) || asked > c.most {
+			t.Errorf("%+v: %v, %v after %d questions", c, g, err, asked)
+		}
+	}
+}

@@ -315,8 +315,8 @@ func (b Batch) pairOf(m Mechanism, build func(logW, logV []float64) (pair.Pair, 
 		}
 	default:
 		return nil, b.Refuse(m,
-			"exchanges in a sample, but for one record without replacement of a symmetric mechanism; substitution "+
-				"bounds it")
+			"exchange in a sample, other than of one record without replacement of a symmetric mechanism; "+
+				"substitution bounds it")
 	}
 	return named(m, p, err)
 }

@@ -24,9 +24,10 @@ import (
 //	D_λ + (1+η)(1 − 1/λ′)D_λ′ + (1+η) log(1/γ)/λ′ + log(E K)/(λ−1)   for each λ′ ≥ 1,
 //	D_λ + E K·δ(log(1 + 1/(λ−1))) + log(E K)/(λ−1)                    for Poisson,
 //
-// with D and δ the larger of both directions of Event, so that it is accounted for by package rdp,
-// as an upper bound. Event may be any whose divergences are finite: not one that fails with a
-// probability, or a random allocation.
+// the latter of the results of runs alone, so that e^(−E K), for no run, is added to the moment
+// e^((λ−1)D_λ): it cannot be left out of compositions. D and δ are the larger of both directions of
+// Event. It is accounted for by package rdp, as an upper bound. Event may be any whose divergences are
+// finite: not one that fails with a probability, or a random allocation.
 type RepeatAndSelect struct {
 	Event        Event
 	Shape, Gamma float64
@@ -43,13 +44,28 @@ func (e RepeatAndSelect) String() string {
 
 // Mean returns E K.
 func (e RepeatAndSelect) Mean() float64 {
-	switch {
-	case e.Poisson > 0:
+	if e.Poisson > 0 {
 		return e.Poisson
-	case e.Shape == 0:
-		return (1/e.Gamma - 1) / logspace.Log(1/e.Gamma)
 	}
-	return e.Shape * (1 - e.Gamma) / (e.Gamma * -math.Expm1(e.Shape*logspace.Log(e.Gamma)))
+	return math.Exp(e.logMean())
+}
+
+// logMean is log E K, of E K = η(1 − γ)/(γ(1 − γ^η)), and (1 − γ)/(γ log(1/γ)) at η = 0: by logs, as
+// γ^η may overflow.
+func (e RepeatAndSelect) logMean() float64 {
+	if e.Poisson > 0 {
+		return logspace.Log(e.Poisson)
+	}
+	shape, inverse := math.Abs(e.Shape), -logspace.Log(e.Gamma)
+	log := inverse + math.Log1p(-e.Gamma)
+	if shape < 1e-290 { // as 0; the product below would have few digits
+		return log - logspace.Log(inverse)
+	}
+	power := shape * inverse
+	if e.Shape < 0 {
+		log -= power
+	}
+	return log + logspace.Log(shape) - logspace.Log(-math.Expm1(-power))
 }
 
 func (e RepeatAndSelect) check() error {
@@ -101,23 +117,27 @@ func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
 		back[i].Pair = s.Pair.Swap()
 	}
 	largest := max(pair.LargestLoss(run), pair.LargestLoss(back)) // D_∞
-	logMean := logspace.Log(e.Mean())
+	logMean := e.logMean() + 1e-13*(1+math.Abs(e.logMean()))      // rounded up
 	return func(lambda float64) float64 {
 		extra := e.shapeCost(known, largest)
 		if e.Poisson > 0 {
 			extra = e.Poisson * deltaAt(known, math.Log1p(1/(lambda-1)))
 		}
-		return max(0, (lambda-1)*(divergence(run, lambda)+extra)+logMean) * (1 + 1e-12)
+		moment := (lambda-1)*(divergence(run, lambda)+extra) + logMean
+		if e.Poisson > 0 { // no run, which is as likely for both data sets
+			moment = logspace.Add(moment, -e.Poisson)
+		}
+		return max(0, moment) * (1 + 1e-12)
 	}
 }
 
 // shapeCost is the least (1+η)((1 − 1/λ′)D_λ′ + log(1/γ)/λ′); λ′ = 1 and, as a limit, ∞ are
 // two of the choices.
 func (e RepeatAndSelect) shapeCost(known []order, largest float64) float64 {
-	least, cost := min(logspace.Log(1/e.Gamma), largest), 0.0
+	inverse := -logspace.Log(e.Gamma) // 1/γ is rounded, which counts where γ is near 1 and η large
+	least := min(inverse, largest)
 	for _, o := range known {
-		cost = (1-1/o.lambda)*o.divergence + logspace.Log(1/e.Gamma)/o.lambda
-		least = min(least, cost)
+		least = min(least, (1-1/o.lambda)*o.divergence+inverse/o.lambda)
 	}
 	return (1 + e.Shape) * least
 }

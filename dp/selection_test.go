@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"coupling/dp"
+	"coupling/dp/pair"
+	"coupling/lab/must"
 )
 
 // The best of K runs of randomised response on three answers: the law of the best is that of the
@@ -67,5 +69,28 @@ func TestRepeatAndSelect(t *testing.T) {
 	sampled := dp.Poisson{Rate: .1, Event: dp.RepeatAndSelect{Event: train, Gamma: .1}}
 	if _, err := dp.Epsilon(t.Context(), sampled, dp.Relation{}, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 		t.Errorf("a sample of it: %v", err)
+	}
+}
+
+// Poisson selections, which may release nothing, lie above their exact compositions: the best of K
+// bits is 1 unless all are 0.
+func TestComposedPoissonSelections(t *testing.T) {
+	const eps, delta = 3, 1e-6
+	truth := 1 / (1 + math.Exp(-eps)) * (1 - 1e-9)
+	for _, c := range []struct {
+		mean  float64
+		times int
+	}{{.001, 10}, {.01, 100}, {.2, 100}, {1, 10}} {
+		best := func(p float64) []float64 {
+			none, zeros := math.Exp(-c.mean), math.Exp(-c.mean*p)
+			return []float64{none, zeros - none, 1 - zeros}
+		}
+		d := must.Get(pair.NewDiscrete(best(truth), best(1-truth)))
+		steps := []pair.Step{{Pair: d, Times: c.times}}
+		exact := must.Get(dp.Best{}.Bound(t.Context(), steps, pair.EpsilonAt(delta)))
+		e := dp.Repeat{Times: c.times, Event: dp.RepeatAndSelect{Event: dp.Pure{Epsilon: eps}, Poisson: c.mean}}
+		if g := must.Get(dp.Epsilon(t.Context(), e, dp.Relation{}, delta)); g.Epsilon < exact.Lower {
+			t.Errorf("%v: %v, exactly %v", e, g.Epsilon, exact)
+		}
 	}
 }

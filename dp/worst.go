@@ -253,11 +253,9 @@ func (s *search) within(ctx context.Context, k span) bool {
 	if !s.q.Delta && s.q.At == 0 {
 		q, most = pair.EpsilonAt(0), s.v
 	}
-	v, err := s.by.Bound(ctx, b.Steps, q)
-	// worth trying every accountant
-	if k.single() && q.Like.By != "" && (err != nil || v.Upper > most && v.Lower <= most) {
+	if k.single() { // worth trying every accountant
 		q.Like.By = ""
-		v, err = s.by.Bound(ctx, b.Steps, q)
 	}
+	v, err := s.by.Bound(ctx, b.Steps, q)
 	return err == nil && v.Upper <= most
 }

@@ -40,13 +40,15 @@ type Claim struct {
 // Tolerance returns max(AbsTol, RelTol·|Want|).
 func (c Claim) Tolerance() float64 { return max(c.AbsTol, c.RelTol*math.Abs(c.Want)) }
 
-// Holds reports whether the claim is met. NaN and ±Inf meet no claim: they are what a division by
-// zero, or the extremum of an empty selection, leaves.
+// Holds reports whether the claim is met. NaN and ±Inf meet no claim, neither as Got nor as a bound
+// or tolerance that was computed: they are what a division by zero, or the extremum of an empty
+// selection, leaves.
 func (c Claim) Holds() bool {
-	if math.IsInf(c.Got, 0) {
+	tol := c.Tolerance()
+	if math.IsInf(c.Got, 0) || math.IsInf(c.Want, 0) || math.IsInf(tol, 0) {
 		return false
 	}
-	switch tol := c.Tolerance(); c.Relation {
+	switch c.Relation {
 	case AtMost:
 		return c.Got <= c.Want+tol
 	case AtLeast:
@@ -116,6 +118,8 @@ type Score map[Verdict]int
 func (s Score) String() string {
 	asked, skipped := s[Holds]+s.Failed(), s[Skipped]
 	switch {
+	case asked+skipped == 0:
+		return "no claims"
 	case asked == 0 && skipped == 1:
 		return "1 claim not asked at this size"
 	case asked == 0 && skipped > 0:

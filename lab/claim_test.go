@@ -19,6 +19,9 @@ func TestClaims(t *testing.T) {
 		{lab.Claim{Got: math.NaN(), Want: 1, Relation: lab.AtMost}, lab.Differs},
 		{lab.Claim{Got: math.Inf(1), Want: math.Inf(1)}, lab.Differs},
 		{lab.Claim{Got: math.Inf(1), Relation: lab.AtMost, Want: 1}, lab.Differs},
+		{lab.Claim{Got: 7, Relation: lab.AtMost, Want: math.Inf(1)}, lab.Differs},
+		{lab.Claim{Got: 7, Want: math.Inf(1), RelTol: .1}, lab.Differs},
+		{lab.Claim{Got: 7, Want: 1, AbsTol: math.Inf(1)}, lab.Differs},
 		{lab.Claim{Got: lab.Least([]int{}, func(int) float64 { return 2 }), Relation: lab.AtLeast, Want: 1},
 			lab.Nothing},
 		{lab.Claim{Got: lab.Most([]int{}, func(int) float64 { return 0 }), Relation: lab.AtMost, Want: 1}, lab.Nothing},
@@ -30,6 +33,7 @@ func TestClaims(t *testing.T) {
 		}
 	}
 	for want, score := range map[string]lab.Score{
+		"no claims":                       {},
 		"9 claims not asked at this size": {lab.Skipped: 9},
 		"1 of 1 claims hold":              {lab.Holds: 1},
 		"1 of 3 claims hold, 1 differ, 1 with nothing to measure; 2 not asked at this size": {lab.Holds: 1,

@@ -1,6 +1,6 @@
 // Package lab recalls or computes the results of numerical experiments.
 //
-// A result is a pure function of (experiment, version, seed, parameters). [Do] recalls it from a
+// A result is a pure function of (experiment, its code, seed, parameters). [Do] recalls it from a
 // store, or computes it once and stores it:
 //
 //	var Bias = lab.Experiment[Params, Out]{Name: "tour/bias", Version: 1, Run: run}

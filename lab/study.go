@@ -56,7 +56,7 @@ type Study[P, R any] struct {
 	Claims func(View[P, R]) ([]Claim, error)
 
 	constructor, file string
-	presets           *Part[P, R] // the cells of the presets, where StudyOf made the study
+	made              *Study[P, R] // as the constructor made it, where StudyOf called that
 }
 
 // Cells are the cells of one experiment that a study needs. [Part] implements it.
@@ -100,11 +100,6 @@ func (p Part[P, R]) jobs(set Setting) (jobs []store.Job) {
 }
 
 func (p Part[P, R]) decoder() *store.Decoder { return p.Experiment.Decoder() }
-
-func (p Part[P, R]) differs(other Part[P, R], set Setting) bool {
-	return !slices.EqualFunc(p.jobs(set), other.jobs(set),
-		func(a, b store.Job) bool { return a.Record().Key == b.Record().Key })
-}
 
 // A Source provides finished cells: a store and a setting.
 type Source struct {
@@ -280,16 +275,10 @@ var numbered = regexp.MustCompile(`/(fig|tab)[0-9]`)
 
 // Figure returns the study with its types erased.
 func (s Study[P, R]) Figure() Figure {
-	parts := append([]Cells{s.main()}, s.Also...)
 	f := Figure{
 		Name: s.Name, Title: s.Title, Shows: s.Shows, Sizes: s.Sizes, Seconds: s.Seconds,
 		Constructor: s.constructor, File: s.file,
-		Jobs: func(set Setting) (jobs []store.Job) {
-			for _, p := range parts {
-				jobs = append(jobs, p.jobs(set)...)
-			}
-			return jobs
-		},
+		Jobs: s.jobs,
 		Draw: func(store *store.Store, set Setting) (out Exhibit, err error) {
 			defer End(&err)
 			return s.Draw(s.view(s.source(store, set)))
@@ -311,17 +300,39 @@ func (s Study[P, R]) Figure() Figure {
 		Grid:   func(set Setting) any { return s.Grid(set) },
 		Edited: s.edited,
 	}
-	for _, p := range parts {
+	for _, p := range s.parts() {
 		f.Decoders = append(f.Decoders, p.decoder())
+	}
+	if s.made != nil && !(sameFunc(s.Draw, s.made.Draw) && sameFunc(s.Claims, s.made.Claims)) {
+		f.Constructor, f.File = "", "" // it makes another figure
 	}
 	return f
 }
 
 func (s Study[P, R]) main() Part[P, R] { return Part[P, R]{s.Experiment, s.Grid, s.Seeds} }
 
-func (s Study[P, R]) edited(set Setting) bool {
-	return s.presets != nil && s.main().differs(*s.presets, set)
+func (s Study[P, R]) parts() []Cells { return append([]Cells{s.main()}, s.Also...) }
+
+func (s Study[P, R]) jobs(set Setting) (jobs []store.Job) {
+	for _, p := range s.parts() {
+		jobs = append(jobs, p.jobs(set)...)
+	}
+	return jobs
 }
+
+// edited reports whether the cells of the study, those of its Also among them, are other cells than
+// the constructor's.
+func (s Study[P, R]) edited(set Setting) bool {
+	if s.made == nil {
+		return false
+	}
+	sameKey := func(a, b store.Job) bool { return a.Record().Key == b.Record().Key }
+	return !sameFunc(s.Experiment.Run, s.made.Experiment.Run) ||
+		!slices.EqualFunc(s.jobs(set), s.made.jobs(set), sameKey)
+}
+
+// sameFunc reports whether two functions have one code.
+func sameFunc(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 func (s Study[P, R]) source(store *store.Store, set Setting) Source {
 	return Source{Setting: set, made: set, store: store, ours: !numbered.MatchString(s.Name), edited: s.edited(set)}
@@ -329,7 +340,7 @@ func (s Study[P, R]) source(store *store.Store, set Setting) Source {
 
 func (s Study[P, R]) view(source Source) View[P, R] {
 	source.parts = map[string]any{}
-	for _, p := range append([]Cells{s.main()}, s.Also...) {
+	for _, p := range s.parts() {
 		p.load(source)
 	}
 	return s.main().View(source)
@@ -351,16 +362,17 @@ func (s Study[P, R]) claims(source Source) (out []Claim, err error) {
 	return s.Claims(s.view(source))
 }
 
-// StudyOf returns the study that construct makes, and remembers its cells: if a program then
-// changes Grid or Seeds, the figure says "edited parameters" and names no preset, size or command,
-// and asks only the claims that are laws.
+// StudyOf returns the study that construct makes, and remembers it: if a program then changes Grid,
+// Seeds, Also or the experiment's Run, the figure says "edited parameters" and names no preset, size
+// or command, and asks only the claims that are laws. If it changes Draw or Claims, no command of the
+// project is named, since none makes that figure.
 func StudyOf[P, R any](construct func() Study[P, R]) Study[P, R] {
 	s := construct()
 	made := runtime.FuncForPC(reflect.ValueOf(construct).Pointer())
 	file, _ := made.FileLine(made.Entry())
 	s.constructor, s.file = made.Name(), path.Join(path.Base(path.Dir(file)), path.Base(file))
-	presets := s.main()
-	s.presets = &presets
+	asMade := s
+	s.made = &asMade
 	return s
 }
 

@@ -2,6 +2,7 @@ package lab_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -37,5 +38,59 @@ func TestMissingCells(t *testing.T) {
 	}
 	if _, err := study.Figure().Claims(store, set); err == nil || !strings.Contains(err.Error(), "no cell {N:3}") {
 		t.Errorf("not of the grid: %v", err)
+	}
+}
+
+type parts struct{ N int }
+
+var doubled = lab.Experiment[parts, int]{Name: "double", Version: 1,
+	Run: func(_ context.Context, _ *lab.Cell, p parts) (int, error) { return 2 * p.N, nil }}
+
+var errMine = errors.New("mine")
+
+func doubles() lab.Study[parts, int] {
+	grid := func(lab.Setting) []parts { return []parts{{1}} }
+	return lab.Study[parts, int]{
+		Name: "test/double", Experiment: doubled, Grid: grid,
+		Also:   []lab.Cells{lab.Part[parts, int]{Experiment: doubled, Grid: grid}},
+		Draw:   func(lab.View[parts, int]) (lab.Exhibit, error) { return lab.Exhibit{}, nil },
+		Claims: func(lab.View[parts, int]) ([]lab.Claim, error) { return nil, nil },
+	}
+}
+
+// Whatever a program changes that decides a figure's cells is an edit; with another drawing or other
+// claims no command of the project makes the figure.
+func TestEdited(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		change func(*lab.Study[parts, int])
+		edited bool
+		ours   bool // the project's command makes it
+	}{
+		{"nothing", func(*lab.Study[parts, int]) {}, false, true},
+		{"the title", func(s *lab.Study[parts, int]) { s.Title = "Doubles" }, false, true},
+		{"Grid", func(s *lab.Study[parts, int]) {
+			s.Grid = func(lab.Setting) []parts { return []parts{{2}} }
+		}, true, true},
+		{"Seeds", func(s *lab.Study[parts, int]) { s.Seeds = lab.Replicates(2, 2, 2, 2) }, true, true},
+		{"Also", func(s *lab.Study[parts, int]) {
+			other := func(lab.Setting) []parts { return []parts{{3}} }
+			s.Also = []lab.Cells{lab.Part[parts, int]{Experiment: doubled, Grid: other}}
+		}, true, true},
+		{"Run", func(s *lab.Study[parts, int]) {
+			s.Experiment.Run = func(_ context.Context, _ *lab.Cell, p parts) (int, error) { return 3 * p.N, nil }
+		}, true, true},
+		{"Draw", func(s *lab.Study[parts, int]) {
+			s.Draw = func(lab.View[parts, int]) (lab.Exhibit, error) { return lab.Exhibit{}, errMine }
+		}, false, false},
+		{"Claims", func(s *lab.Study[parts, int]) { s.Claims = nil }, false, false},
+	} {
+		s := lab.StudyOf(doubles)
+		c.change(&s)
+		f := s.Figure()
+		edited, ours := f.Edited(lab.Setting{Preset: lab.Smoke, Seed: 1}), f.Constructor != ""
+		if edited != c.edited || ours != c.ours {
+			t.Errorf("with %s changed: edited %v, made by %q", c.what, edited, f.Constructor)
+		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package ot solves entropic optimal transport between discrete measures, in float64, at any ε, with gradients.
+// Package ot solves entropic optimal transport between discrete measures, in float64, at any ε down to 1e-14 of what
+// the costs span, with gradients.
 //
 // For costs c (n×m) and weights a, b that sum to one, the plan is
 //
@@ -16,9 +17,8 @@
 // Each of them is a rule for the next step on one function, the semi-dual. A pass over it uses a
 // vector kernel for costs and exponentials, products with a stored kernel, or a list of the entries
 // of T that are not negligible. Between many points in at most three dimensions, at small ε, trees
-// find those entries without a pass over all pairs, and stages of large ε are solved for means of
-// neighbours. A plan with Status Converged was checked over every cost in the log
-// domain. PEERS.md in ot/peers has times.
+// find those entries without a pass over all pairs. A plan with Status Converged was checked over
+// every cost in the log domain. PEERS.md in ot/peers has times.
 //
 // # Use
 //
@@ -53,10 +53,8 @@
 // by weights. Plan.Coupling names such sets and the error that remains, Gradient.Weights returns
 // ErrUndetermined, and terms of an Objective have the Status Undetermined.
 //
-// Costs, points and results are float64. Two kinds of early passes are float32: those with a stored
-// kernel, until the error is about 1e-6, where the rounding of float32 would show, and the first
-// passes over MatrixFree clouds that are too large for a stored kernel. A float64 pass certifies
-// every plan.
+// Costs, points and results are float64. Early passes with a stored kernel are float32 until the error
+// is about 1e-6, where the rounding of float32 would show. A float64 pass certifies every plan.
 //
 // A cost carries the rounding of its own size: |x−y|² between clouds that lie far apart is known to
 // 1e-16|x−y|², and log T to that over ε, whatever the solver. Subtract from each cloud its own mean

@@ -57,7 +57,8 @@ type ADMM struct {
 type Status int
 
 const (
-	// Converged means that the residuals are within Tol.
+	// Converged means that the residuals are within Tol. After private rounds they are those of the
+	// projecting phase: private rounds have a fixed number, and noise keeps them from converging.
 	Converged Status = iota
 	// RoundLimit means that MaxRounds was reached before convergence.
 	RoundLimit

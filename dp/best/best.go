@@ -65,6 +65,8 @@ const (
 	// of many branches.
 	sharp = 1e-5
 	rough = 1e-3
+	// manyBranches is the share of the work for each of many branches.
+	manyBranches = 0.1
 	// renyi is the least width of an interval that a Rényi divergence may narrow.
 	renyi = 1e-2
 	// rounded is a δ that a closed form may have left of 0, as at the largest loss: no accountant is
@@ -96,7 +98,7 @@ func (a Accountant) stages(q pair.Question, enclosed bool) (list []stage, enough
 		if q.Effort > 0 {
 			grid.Effort = q.Effort / 4
 		}
-	case q.Effort > 0 && q.Effort < 1:
+	case q.Effort > 0:
 		exact.Effort, grid.Effort, grid.Width = max(0.3, q.Effort), q.Effort/4, roughGrid
 	default:
 		grid.Width, enough, patient = fineGrid, sharp, true
@@ -107,7 +109,8 @@ func (a Accountant) stages(q pair.Question, enclosed bool) (list []stage, enough
 		list = append(list, stage{by: contour.Accountant{Work: retryFactor * contourWork}, q: exact})
 	}
 	at := len(list)
-	if q.Against > 0 && !enclosed { // it takes a tenth of the time of distributions, and decides often enough
+	// of small groups it takes a tenth of the time of distributions, and decides often enough
+	if q.Against > 0 && !enclosed && q.Effort > manyBranches {
 		at = 2
 	}
 	list = slices.Insert(list, at, stage{rdp.Accountant{}, q, true})

@@ -40,7 +40,8 @@ type Question struct {
 	// Most, if not 0, is an ε at or below which no more need be known. The answer is found as without
 	// it, but for what would narrow it further: without it, the upper end would be at most as large.
 	Most float64
-	// Effort is the share of the usual work that may be spent on the answer, in [0, 1]; 0 means 1.
+	// Effort is the share of the usual work that may be spent on the answer, in [0, 1]; 0 leaves it
+	// to the accountant, which may spend more where that would narrow the answer.
 	Effort float64
 	// Against, if not 0, says that δ is only needed for comparison with this value: the answer may
 	// be as wide as that allows.

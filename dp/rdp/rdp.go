@@ -148,7 +148,9 @@ func (a Accountant) best(enough float64, f func(beta float64) float64) Result {
 	if len(a.Orders) > 0 {
 		return bestOf(a.Orders, f)
 	}
-	t, v := minimise(func(t float64) float64 { return f(math.Exp(t)) }, logspace.Log(8), enough)
+	// β is that of the rounded order, whose moment is taken: where β is 1e-13 the two differ by a
+	// thousandth, and a bound from both would be too small.
+	t, v := minimise(func(t float64) float64 { return f((1 + math.Exp(t)) - 1) }, logspace.Log(8), enough)
 	return Result{Upper: v, Order: 1 + math.Exp(t)}
 }
 

@@ -152,3 +152,18 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 		t.Errorf("below the infinite loss's: %v", err)
 	}
 }
+
+// Of order 1 + β, rounded, the moment is divided by no more than the order's own β: at δ < 1e-1 no bound is below ρ.
+func TestOrdersNearOne(t *testing.T) {
+	for rho := 1e12; rho < 1e25; rho *= 7 {
+		steps := []pair.Step{{Pair: must.Get(pair.Concentrated(rho)), Times: 1}}
+		got := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1e-5)))
+		if got.Upper < rho || got.Upper > rho*(1+1e-3) {
+			t.Errorf("ρ = %g: ε = %v", rho, got.Upper)
+		}
+		below := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.DeltaAt(rho*(1-1e-6))))
+		if below.Upper < .99 {
+			t.Errorf("ρ = %g: δ(ρ) = %v", rho, below.Upper)
+		}
+	}
+}

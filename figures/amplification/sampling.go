@@ -10,6 +10,8 @@ import (
 	"coupling/figures/internal/kit"
 	"coupling/figures/style"
 	"coupling/lab"
+
+	"gonum.org/v1/plot"
 )
 
 // SamplingParams asks for ε over epochs of DP-SGD whose batches are drawn in one way.
@@ -62,10 +64,12 @@ var ways = []struct{ batches, name string }{
 	{"allocation", "random allocation"},
 }
 
-const samplingSmoke, samplingQuick, samplingPaper = 3, 7, 13
-
 // Sampling is ε by the way in which batches are drawn.
 func Sampling() lab.Study[SamplingParams, SamplingOut] {
+	var epochs kit.Per
+	for i, p := range lab.Presets {
+		epochs[i] = len(samplingGrid(lab.Setting{Preset: p})[0].Epochs)
+	}
 	return lab.Study[SamplingParams, SamplingOut]{
 		Name:  "amplification/sampling",
 		Title: "How a training draws its batches",
@@ -73,39 +77,46 @@ func Sampling() lab.Study[SamplingParams, SamplingOut] {
 			"allocation, in which each record has one step of the epoch by itself, amplify as Poisson batches do. " +
 			"Batches of a fixed size need twice the noise, and batches cut from a shuffled data set have no useful " +
 			"bound but that of no amplification.",
-		Sizes: kit.Sizes("%v numbers of epochs",
-			kit.Per{samplingSmoke, samplingQuick, samplingPaper, samplingPaper}),
+		Sizes:      kit.Sizes("%v numbers of epochs", epochs),
 		Seconds:    seconds(3, 4, 6),
 		Experiment: samplingOf,
-		Grid: func(set lab.Setting) []SamplingParams {
-			n := lab.Pick(set.Preset, samplingSmoke, samplingQuick, samplingPaper, samplingPaper)
-			epochs := append(wholes(1, 100, n), 1, 10, 100)
-			slices.Sort(epochs)
-			base := SamplingParams{Steps: 100, Batch: 100, Delta: 1e-5, Epochs: slices.Compact(epochs)}
-			var names []string
-			for _, w := range ways {
-				names = append(names, w.batches)
-			}
-			return lab.Grid(base, lab.Vary(func(p *SamplingParams, v float64) { p.Noise = v }, 1, 2),
-				lab.Vary(func(p *SamplingParams, v string) { p.Batches = v }, names...))
-		},
-		Draw:   drawSampling,
-		Claims: claimSampling,
+		Grid:       samplingGrid,
+		Draw:       drawSampling,
+		Claims:     claimSampling,
 	}
 }
 
+func samplingGrid(set lab.Setting) []SamplingParams {
+	epochs := append(wholes(1, 100, lab.Pick(set.Preset, 3, 7, 13, 13)), 1, 10, 100)
+	slices.Sort(epochs)
+	base := SamplingParams{Steps: 100, Batch: 100, Delta: 1e-5, Epochs: slices.Compact(epochs)}
+	var names []string
+	for _, w := range ways {
+		names = append(names, w.batches)
+	}
+	return lab.Grid(base, lab.Vary(func(p *SamplingParams, v float64) { p.Noise = v }, 1, 2),
+		lab.Vary(func(p *SamplingParams, v string) { p.Batches = v }, names...))
+}
+
 func drawSampling(v lab.View[SamplingParams, SamplingOut]) (lab.Exhibit, error) {
+	line := func(way int, x, y []float64) style.Line {
+		return curve(way, [...]int{dotted, dashed, full, full}[way], x, y)
+	}
+	var legend []plot.Plotter
+	for i, w := range ways {
+		entry := line(i, nil, nil)
+		entry.Name = w.name
+		legend = append(legend, entry)
+	}
 	panels := kit.Runs(v.Cells, func(c lab.Result[SamplingParams, SamplingOut]) float64 { return c.Params.Noise })
 	body := sheet(style.Panels{Columns: len(panels), Letters: true, ShareX: true}, panels,
 		func(cells []lab.Result[SamplingParams, SamplingOut]) style.Plot {
 			p := kit.LogLog(fmt.Sprintf("σ = %g", cells[0].Params.Noise), "epochs", "ε", .8)
 			for _, c := range cells {
-				at := wayOf(c.Params)
-				p.Items = append(p.Items, curve(at, [...]int{dotted, dashed, full, full}[at], floats(c.Params.Epochs),
-					c.Value.Upper))
+				p.Items = append(p.Items, line(wayOf(c.Params), floats(c.Params.Epochs), c.Value.Upper))
 			}
 			return p
-		}, key(ways[0].name, 0), key(ways[1].name, 1), key(ways[2].name, 2), key(ways[3].name, 3))
+		}, legend...)
 	p := v.Cells[0].Params
 	return lab.Exhibit{
 		Pictures: pictured(body, kit.Badge(v.Source, "%d numbers of epochs", len(p.Epochs)),

@@ -366,7 +366,8 @@ func convergenceTable(cell lab.Result[ConvergenceParams, ConvergenceOut]) lab.Ta
 		})}
 }
 
-// claimConvergence asks no times of a machine, only who arrives and who does not while another does.
+// claimConvergence asks how far L-BFGS gets, and ratios of processor times on one thread, which no
+// machine's speed changes.
 func claimConvergence(v convergenceView) ([]lab.Claim, error) {
 	cell := v.Cells[0]
 	smallest := cell.Params.Ratios[len(cell.Params.Ratios)-1]

@@ -72,13 +72,13 @@ func drawImages(v view) (out lab.Exhibit, err error) {
 			panels.Columns = len(panels.Items) + 1
 			panels.Items = append(panels.Items, utilityImages(means(cells), fashion, eps))
 		})
-		name, at := fmt.Sprintf("epsilon-%g", eps), fmt.Sprintf("ε = %g", eps)
+		name, at := fmt.Sprintf("epsilon-%g", eps), fmt.Sprintf("at ε = %g and δ = 1e-5", eps)
 		if eps == 0 {
-			name, at = "without", "no ε that holds was asked for"
+			name, at = "without", "by methods of which no ε that holds was asked"
 		}
 		out.Pictures = append(out.Pictures, kit.Picture(name, panels,
 			v.Badge(first.sizes(), sample.Note(first.Data, "mnist")), fmt.Sprintf(
-				"One image of each class at %s and δ = 1e-5, as they were drawn. No real image is shown.", at)))
+				"One image of each class %s, as they were drawn. No real image is shown.", at)))
 	}
 	out.Notes = utilityNotes(v)
 	return out, nil

@@ -174,3 +174,21 @@ func IsNamed(path string, status func() (fs.FileInfo, error)) bool {
 	at, err := os.Lstat(path)
 	return err == nil && os.SameFile(own, at)
 }
+
+// Writable tries to write in a folder, or where it is missing in the nearest one above it, and
+// returns the system's reason if that fails, as on a full disk. It leaves no files.
+func Writable(dir string) error {
+	for _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(dir) {
+		dir = filepath.Dir(dir)
+	}
+	f, err := os.CreateTemp(dir, "*.tmp")
+	if err == nil {
+		_, err = f.Write(make([]byte, 64<<10))
+		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err // its file has a random name
+	}
+	return err
+}

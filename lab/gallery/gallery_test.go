@@ -70,6 +70,63 @@ func figure() lab.Figure {
 	}
 }
 
+// A figure that panics is an error with its name and its place, and leaves no page.
+func TestPanicIsAnError(t *testing.T) {
+	s, set, dir := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}, t.TempDir()
+	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
+	fig := figure()
+	fig.Claims = func(*store.Store, lab.Setting) ([]lab.Claim, error) { return nil, []error{}[len(os.Args)] }
+	_, err := Write(s, fig, set, dir, []string{"png"})
+	if err == nil || !strings.HasPrefix(err.Error(), "tour/square: panic: runtime error: index out of range") ||
+		!strings.Contains(err.Error(), "gallery_test.go") {
+		t.Errorf("error %v", err)
+	}
+	if pages := must.Get(ReadPages(dir)); len(pages) > 0 {
+		t.Errorf("page of %s", pages[0].Name)
+	}
+}
+
+// The command of distances in the features of weights that a user brought asks for such a file.
+func TestCommandNamesInception(t *testing.T) {
+	type judge struct {
+		Inception string `json:"inception,omitempty"`
+	}
+	type params struct {
+		Judge judge `json:"judge"`
+	}
+	e := lab.Experiment[params, square]{Name: "test/distance",
+		Run: func(context.Context, *lab.Cell, params) (square, error) { return square{1}, nil }}
+	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}
+	for weights, want := range map[string]bool{"": false, "Inception-1a2b": true} {
+		must.Get(lab.Do(t.Context(), s, e, 7, params{judge{weights}}))
+		fig := figure()
+		fig.Jobs = func(set lab.Setting) []store.Job { return e.Jobs(set.Seed, params{judge{weights}}) }
+		fig.Draw = func(*store.Store, lab.Setting) (lab.Exhibit, error) { return lab.Exhibit{}, nil }
+		fig.Claims = func(*store.Store, lab.Setting) ([]lab.Claim, error) { return nil, nil }
+		page := must.Get(Write(s, fig, set, t.TempDir(), nil))
+		if got := strings.HasSuffix(page.Command, " --inception FILE"); got != want {
+			t.Errorf("weights %q: command %q", weights, page.Command)
+		}
+	}
+}
+
+// A page whose cells other code computed says so, and one whose cells this code computed does not.
+func TestOtherCodeIsNamed(t *testing.T) {
+	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}
+	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
+	for inputs, want := range map[string]int{"": 0, "another file": 1} {
+		fig, e, dir := figure(), squares, t.TempDir()
+		e.Inputs = inputs
+		fig.Jobs = func(set lab.Setting) []store.Job { return e.Jobs(set.Seed, square{3}) }
+		page := must.Get(Write(s, fig, set, dir, []string{"png"}))
+		must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}}))
+		html := string(must.Get(os.ReadFile(filepath.Join(dir, "index.html"))))
+		if said := strings.Contains(html, "computed by other code"); page.Cells.Other != want || said != (want > 0) {
+			t.Errorf("inputs %q: %d cells of other code, index.html says so: %v", inputs, page.Cells.Other, said)
+		}
+	}
+}
+
 func TestPageAndIndex(t *testing.T) {
 	s := must.Get(lab.OpenStore(t.TempDir()))
 	dir, set := t.TempDir(), lab.Setting{Preset: lab.Smoke, Seed: 7}

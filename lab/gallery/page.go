@@ -68,19 +68,26 @@ type Table struct {
 // Cells sums up the manifests of the cells behind a figure.
 type Cells struct {
 	Count    int      `json:"count"`
-	Versions []string `json:"versions"` // experiment@version
-	Seconds  float64  `json:"seconds"`  // of computing, summed over cells
-	Days     []string `json:"days"`     // on which they were computed
+	Other    int      `json:"other_code,omitzero"` // computed by code that differs from the drawing program's
+	Versions []string `json:"versions"`            // experiment@version
+	Seconds  float64  `json:"seconds"`             // of computing, summed over cells
+	Days     []string `json:"days"`                // on which they were computed
 	Commits  []string `json:"commits"`
 	Devices  []string `json:"devices"`
 	Data     []string `json:"data,omitzero"` // what cells say in a parameter named data, if it is not ""
 	Go       []string `json:"go"`
+	// Inception is what cells say in a parameter of that name: the weights in whose features distances are.
+	Inception []string `json:"inception,omitzero"`
 }
 
 // Write draws fig from finished cells, checks its claims, and writes all of it below dir:
-// PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and PAPER/FIGURE.json.
+// PAPER/FIGURE[-PICTURE].FORMAT, PAPER/FIGURE[-TABLE].csv and PAPER/FIGURE.json. A panic of the
+// figure's functions is an error, so that one bad figure does not end a run of many.
 func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats []string) (page Page, err error) {
 	defer func() {
+		if x := recover(); x != nil {
+			err = fmt.Errorf("panic: %v\n%s", x, debug.Stack())
+		}
 		if err != nil {
 			err = fmt.Errorf("%s: %w", fig.Name, err)
 		}
@@ -113,6 +120,9 @@ func Write(s *store.Store, fig lab.Figure, set lab.Setting, dir string, formats 
 	page.Cells = cells(s, fig, set)
 	if slices.Contains(page.Cells.Data, "sample") && page.Size != "" {
 		page.Size += "; of these images only the small sample that Coupling brings along"
+	}
+	if len(page.Cells.Inception) > 0 && strings.HasPrefix(page.Command, "bin/coupling") {
+		page.Command += " --inception FILE" // of weights, which users bring
 	}
 	page.Files = to.Files()
 	return page, to.Commit(page)
@@ -182,6 +192,9 @@ func cells(s *store.Store, fig lab.Figure, set lab.Setting) (c Cells) {
 		r := lab.Must(j.Recall(s))
 		m := r.Manifest
 		c.Count++
+		if j.OtherCode(r) {
+			c.Other++
+		}
 		c.Seconds += m.Seconds
 		commit := m.Commit[:min(12, len(m.Commit))]
 		if m.Dirty {
@@ -196,6 +209,12 @@ func cells(s *store.Store, fig lab.Figure, set lab.Setting) (c Cells) {
 		}
 		if json.Unmarshal(r.Params, &from) == nil {
 			note(&c.Data, from.Data)
+		}
+		params := store.Record{Params: r.Params, Value: []byte("null")}
+		for name, value := range lab.Must(params.Flatten()) {
+			if weights, ok := value.(string); ok && strings.HasSuffix(name, ".inception") {
+				note(&c.Inception, weights)
+			}
 		}
 		note(&c.Go, m.Go)
 	}

@@ -43,16 +43,7 @@ func (s *Store) create(p cellPaths) error {
 // Writable tries to write and returns an error if cells cannot be stored: the store is read-only,
 // or the disk is full. It leaves no files.
 func (s *Store) Writable() error {
-	dir := s.Dir
-	for _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist); _, err = os.Lstat(dir) {
-		dir = filepath.Dir(dir)
-	}
-	f, err := os.CreateTemp(dir, "*"+tmpSuffix)
-	if err == nil {
-		_, err = f.Write(make([]byte, 64<<10))
-		err = errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	if err != nil {
+	if err := durable.Writable(s.Dir); err != nil {
 		return fmt.Errorf("lab: store %s cannot be written: %w; --store or $COUPLING_STORE names another folder",
 			s.Dir, err)
 	}

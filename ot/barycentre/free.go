@@ -23,7 +23,7 @@ type Free struct {
 	// Solver solves each transport problem.
 	Solver ot.Solver
 	// Tol stops when no coordinate of a point moves by more than Tol times the largest distance of
-	// a coordinate from its mean; 0 is 1e-6.
+	// a coordinate of a measure's points from its mean; 0 is 1e-6.
 	Tol float64
 	// MaxIter is the largest number of steps; 0 is 100.
 	MaxIter int
@@ -49,7 +49,10 @@ func (o Free) Solve(ctx context.Context, problems []ot.Problem, w []float64) (*R
 	}
 	o.Tol = cmp.Or(o.Tol, 1e-6)
 	o.MaxIter = cmp.Or(o.MaxIter, 100)
-	x := clouds[0].Y()
+	x, far := clouds[0].Y(), 0.0
+	for _, c := range clouds {
+		far = max(far, spread(c.X()))
+	}
 	out := &Result{Plans: make([]*ot.Plan, len(problems)), Status: ot.Converged}
 	for {
 		next, solved := &mat.Dense{}, ot.Converged
@@ -75,7 +78,7 @@ func (o Free) Solve(ctx context.Context, problems []ot.Problem, w []float64) (*R
 			}
 			next.Add(next, means)
 		}
-		out.X, out.Status, out.Error = x, solved, moved(x, next)
+		out.X, out.Status, out.Error = x, solved, moved(x, next)/far
 		switch {
 		case out.Error <= o.Tol:
 			return out, nil
@@ -107,20 +110,23 @@ func squaredClouds(problems []ot.Problem) ([]*cost.Cloud, error) {
 	return clouds, nil
 }
 
-// moved is the largest difference between entries of x and y, divided by the largest distance of an
-// entry from the mean of its column.
+// moved is the largest difference between entries of x and y.
 func moved(x, y *mat.Dense) float64 {
+	var d mat.Dense
+	d.Sub(x, y)
+	return max(mat.Max(&d), -mat.Min(&d))
+}
+
+// spread is the largest distance of an entry from the mean of its column, and at least what rounding makes of entries.
+func spread(x *mat.Dense) float64 {
 	_, d := x.Dims()
-	var far, most float64
+	far := math.SmallestNonzeroFloat64
 	for k := range d {
-		col := mat.Col(nil, k, y)
+		col := mat.Col(nil, k, x)
 		mean := stat.Mean(col, nil)
-		for i, v := range col {
-			far, most = max(far, math.Abs(v-mean), 0x1p-40*math.Abs(v)), max(most, math.Abs(v-x.At(i, k)))
+		for _, v := range col {
+			far = max(far, math.Abs(v-mean), 0x1p-40*math.Abs(v))
 		}
 	}
-	if most == 0 {
-		return 0
-	}
-	return most / far
+	return far
 }

@@ -5,7 +5,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
+
+	"gonum.org/v1/gonum/floats"
 
 	"coupling/ot"
 	"coupling/ot/internal/simplex"
@@ -26,41 +27,39 @@ type Circle struct {
 // Solve returns an optimal plan, with potentials and certificate, between Σ a_i δ(x_i) and Σ b_j
 // δ(y_j), all taken modulo Length; nil weights are uniform.
 func (o Circle) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
-	r, err := o.prepare(x, a, y, b)
+	length := cmp.Or(o.Length, 1)
+	if !(length > 0) || math.IsInf(length, 1) {
+		return nil, fmt.Errorf("ot/exact: Length = %v: must be positive and finite (0 is 1): %w", o.Length,
+			ot.ErrParameter)
+	}
+	q, err := Line{P: o.P}.prepare(wrap(x, length), a, wrap(y, length), b)
 	if err != nil {
 		return nil, err
 	}
-	slope, err := r.rotate(ctx)
+	r := &rotation{quantile: q, length: length}
+	for _, w := range q.Supplies.A {
+		r.total = r.total.Add(w)
+	}
+	at, err := r.optimum(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out := &Plan{
-		Geometry: circular{r.from.inOrder(len(x)), r.to.inOrder(len(y)), r.p, r.length},
-		A:        r.weights[0],
-		B:        r.weights[1],
-		F:        make([]float64, len(x)),
-		G:        make([]float64, len(y)),
-		Status:   Optimal,
-	}
-	r.potentials(slope, out.F, out.G)
-	for _, s := range r.stairs {
-		if w := r.Weight(s.flow); w > 0 {
-			out.Arcs = append(out.Arcs, Arc{r.from.index[s.i], r.to.index[s.j], w})
+	out := q.plan()
+	r.potentials(at, out)
+	r.couple(at, false, func(s stair, _ int) { q.add(out, s) })
+	c := circular{wrap(x, length), wrap(y, length), q.p, length}
+	return out, q.certify(out, c, c.at, 3, length)
+}
+
+// wrap returns positions modulo the length.
+func wrap(v []float64, length float64) []float64 {
+	out := make([]float64, len(v))
+	for i, z := range v {
+		if out[i] = math.Mod(z, length); out[i] < 0 {
+			out[i] += length
 		}
 	}
-	sortArcs(out.Arcs)
-	simplex.Centre(out.A, out.B, out.F, out.G)
-	at := out.Geometry.(circular).at
-	out.Certificate = check(out.A, out.B, out.Arcs, out.F, out.G, at)
-	for _, rows := range r.from.parts() {
-		for _, columns := range r.to.parts() {
-			r.maxima(rows, columns, func(i, j int) float64 { return out.F[i] + out.G[j] }, func(_ int, most float64) {
-				out.Certificate.Infeasibility = max(out.Certificate.Infeasibility, most)
-			})
-		}
-	}
-	out.Value = out.Certificate.Primal
-	return out, inRange(out.Certificate)
+	return out
 }
 
 // circular is the cost along the shorter arc.
@@ -85,241 +84,103 @@ func (g circular) Row(i int, buf []float64) []float64 {
 	return buf
 }
 
-// rotation is a problem on the circle, and its coupling at one α.
+// rotation is a problem on the circle.
 type rotation struct {
-	simplex.Supplies
-	from, to  arcs
-	weights   [2][]float64
-	p, length float64
-	total     simplex.Mass
-	stairs    []turn
+	*quantile
+	length float64
+	total  simplex.Mass
 }
 
-// arcs are samples in the order of the circle, those with mass before those without.
-type arcs struct {
-	at    []float64
-	index []int // the user's
-	mass  []simplex.Mass
-}
-
-// inOrder returns the positions in the user's order.
-func (s arcs) inOrder(n int) []float64 {
-	out := make([]float64, n)
-	for k, i := range s.index {
-		out[i] = s.at[k]
-	}
-	return out
-}
-
-// parts returns the samples with mass and those without.
-func (s arcs) parts() [2]arcs {
-	n := len(s.mass)
-	return [2]arcs{{at: s.at[:n], index: s.index[:n]}, {at: s.at[n:], index: s.index[n:]}}
-}
-
-// A turn is a stair whose target is so many laps further than its source.
-type turn struct {
-	stair
-	lap int
-}
-
-func (o Circle) prepare(x, a, y, b []float64) (*rotation, error) {
-	r := &rotation{length: cmp.Or(o.Length, 1)}
-	if !(r.length > 0) || math.IsInf(r.length, 1) {
-		return nil, fmt.Errorf("ot/exact: Length = %v: must be positive and finite (0 is 1): %w", o.Length,
-			ot.ErrParameter)
-	}
-	q, err := Line{P: o.P}.prepare(r.wrap(x), a, r.wrap(y), b)
-	if err != nil {
-		return nil, err
-	}
-	r.Supplies, r.p, r.weights = q.Supplies, q.p, [2][]float64{q.a, q.b}
-	r.from, r.to = collect(q.x, q.orderX, q.A), collect(q.y, q.orderY, q.B)
-	for _, w := range r.from.mass {
-		r.total = r.total.Add(w)
-	}
-	return r, nil
-}
-
-// wrap returns positions modulo the length.
-func (r *rotation) wrap(v []float64) []float64 {
-	out := make([]float64, len(v))
-	for i, z := range v {
-		if out[i] = math.Mod(z, r.length); out[i] < 0 {
-			out[i] += r.length
-		}
-	}
-	return out
-}
-
-// collect returns the samples, those with mass first.
-func collect(at []float64, index []int, mass []simplex.Mass) arcs {
-	var s arcs
-	for _, wanted := range []bool{false, true} {
-		for k, i := range index {
-			if mass[i].IsZero() != wanted {
-				continue
-			}
-			s.at, s.index = append(s.at, at[k]), append(s.index, i)
-			if !wanted {
-				s.mass = append(s.mass, mass[i])
-			}
-		}
-	}
-	return s
-}
-
-// cost returns |x_i − y_j − lap·Length|^p.
-func (r *rotation) cost(i, j, lap int) float64 {
-	return power(r.from.at[i]-r.to.at[j]-float64(lap)*r.length, r.p)
-}
-
-// A line is a tangent of the cost as a function of α.
-type line struct {
-	at           simplex.Mass // α + total
-	value, slope float64      // at it; the slope is that to the right
-}
-
-// rotate leaves the coupling at the least α from −total on at which the cost does not fall, and
-// returns its slope.
-func (r *rotation) rotate(ctx context.Context) (slope float64, err error) {
-	low, _ := r.couple(simplex.Mass{})
-	high, _ := r.couple(r.total.Add(r.total))
-	lo, hi := simplex.Mass{}, high.at
-	for k := 0; ; k++ {
+// optimum returns the least α + total, α from −total to total, from which on the cost does not fall.
+func (r *rotation) optimum(ctx context.Context) (simplex.Mass, error) {
+	lo, hi := simplex.Mass{}, r.total.Add(r.total)
+	for k := 0; lo.Less(hi); k++ {
 		if err := simplex.Cancelled(ctx, 0); err != nil {
-			return 0, err
+			return lo, err
 		}
 		at := lo // which may be where the slope changes its sign
-		switch k % 3 {
-		case 1: // where the tangents meet
-			width := r.Weight(high.at.Sub(low.at))
-			share := (high.value - low.value - high.slope*width) / (low.slope - high.slope) / width
-			at = low.at.Add(high.at.Sub(low.at).Times(share))
-			if at.Less(lo) || hi.Less(at) {
-				continue
-			}
-		case 2:
+		if k%2 > 0 {
 			at = lo.Add(hi.Sub(lo).Half())
 		}
-		l, room := r.couple(at)
-		switch {
-		case l.slope < 0:
-			low = l
-			if lo = at.Add(room); hi.Less(lo) { // a slope of 0, rounded
-				hi = lo
-			}
-		case at == lo:
-			return l.slope, nil
-		default:
-			high, hi = l, at
+		if slope, room := r.couple(at, false, func(stair, int) {}); slope < 0 {
+			lo = at.Add(room)
+		} else {
+			hi = at
 		}
 	}
+	return lo, nil
 }
 
-// couple sets the stairs at α + total = at, and returns the tangent there and the distance to where
-// the slope changes: the ends of targets, which move down as α rises, meet an end of a source
-// there.
-func (r *rotation) couple(at simplex.Mass) (l line, room simplex.Mass) {
-	i, j, lap := 0, 0, -1
-	for l.at = at; !at.Less(r.total); lap++ {
+// couple visits the stairs at α + total = at, with the laps by which targets are further than sources,
+// and returns the slope of the cost to the right of α and the distance to where it changes: the ends
+// of targets, which move down as α rises, meet an end of a source there. Where a target and a source
+// end together, the target goes first, or, if left, the source: then the slope is that to the left.
+func (r *rotation) couple(at simplex.Mass, left bool, visit func(s stair, lap int)) (slope float64, room simplex.Mass) {
+	// passes reports whether of two ends that of mass w comes first.
+	passes := func(w, other simplex.Mass) bool { return w.Less(other) || left && w == other }
+	n, m := len(r.x), len(r.y)
+	i, j, lap := 0, 0, -2
+	for at = at.Add(r.total); !passes(at, r.total); lap++ {
 		at = at.Sub(r.total)
 	}
-	for ; !at.Less(r.to.mass[j]); j++ {
-		at = at.Sub(r.to.mass[j])
+	source := func() simplex.Mass { return r.Supplies.A[r.orderX[i]] }
+	target := func() simplex.Mass { return r.Supplies.B[r.orderY[j]] }
+	for ; !passes(at, target()); j++ {
+		at = at.Sub(target())
 	}
-	left, right, now := r.from.mass[0], r.to.mass[j].Sub(at), r.cost(0, j, lap)
-	var slope simplex.Wide
-	room, r.stairs = r.total, r.stairs[:0]
+	var sum simplex.Wide
+	a, b, now := source(), target().Sub(at), r.at(0, j, lap)
+	room = r.total
 	for fresh := true; ; { // fresh: the stair begins with its source
-		if left.Less(right) {
-			r.stairs = append(r.stairs, turn{stair{i, j, left}, lap})
-			l.value += now * r.Weight(left)
-			right, fresh = right.Sub(left), true
-			if i++; i == len(r.from.mass) {
-				l.slope = slope.Hi
-				return l, room
+		if passes(a, b) {
+			visit(stair{i, j, a}, lap)
+			b, fresh = b.Sub(a), true
+			if i++; i == n {
+				return sum.Hi, room
 			}
-			left, now = r.from.mass[i], r.cost(i, j, lap)
+			a, now = source(), r.at(i, j, lap)
 			continue
 		}
-		r.stairs = append(r.stairs, turn{stair{i, j, right}, lap})
-		l.value += now * r.Weight(right)
-		if fresh && right.Less(room) {
-			room = right
+		visit(stair{i, j, b}, lap)
+		if fresh && b.Less(room) {
+			room = b
 		}
-		left, fresh = left.Sub(right), false
-		if j++; j == len(r.to.mass) {
+		a, fresh = a.Sub(b), false
+		if j++; j == m {
 			j, lap = 0, lap+1
 		}
-		slope, right = slope.Add(-now), r.to.mass[j]
-		now = r.cost(i, j, lap)
-		slope = slope.Add(now)
+		sum, b = sum.Add(-now), target()
+		now = r.at(i, j, lap)
+		sum = sum.Add(now)
 	}
 }
 
-// potentials sets those of an optimal coupling, in which a source and a target end together: a
-// corner of the stairs without flow. The stairs are a cycle. Where they pass below a corner and not
-// above it, the slope is less, and it is at most 0 where they pass below all; so at some corner it
-// passes 0, and there the cycle is cut.
-func (r *rotation) potentials(slope float64, f, g []float64) {
-	cut := -1
-	chain := slices.Clone(r.stairs)
-	for k, s := range r.stairs {
-		if !s.flow.IsZero() {
-			continue
-		}
-		before, below := r.stairs[k-1], turn{stair{i: s.i + 1}, s.lap}
-		if below.i == len(r.from.mass) {
-			below.i, below.lap = 0, s.lap-1
-		}
-		slope += r.cost(below.i, s.j, below.lap) - r.cost(s.i, s.j, s.lap)
-		below.j, below.lap = before.j, below.lap+before.lap-s.lap
-		slope += r.cost(s.i, before.j, before.lap) - r.cost(below.i, below.j, below.lap)
-		if cut = k; slope <= 0 {
-			break
-		}
-		chain[k] = below
-	}
-	var u, v simplex.Wide
-	last := turn{stair{i: simplex.None, j: simplex.None}, 0}
-	for k := range chain[1:] {
-		s := chain[(cut+1+k)%len(chain)]
-		c := r.cost(s.i, s.j, s.lap)
-		switch {
-		case last.i == simplex.None:
-			v = simplex.Wide{}.Add(c)
-		case s.i != last.i:
-			u = v.Neg().Add(c)
-		default:
-			v = u.Neg().Add(c)
-		}
-		f[r.from.index[s.i]], g[r.to.index[s.j]], last = u.Hi, v.Hi, s
-	}
-	r.complete(f, g)
+// at returns |x_i − y_j − lap·Length|^p.
+func (r *rotation) at(i, j, lap int) float64 {
+	return power(r.x[i]-r.y[j]-float64(lap)*r.length, r.p)
 }
 
-// complete sets the potentials of samples without mass as large as they can be.
-func (r *rotation) complete(f, g []float64) {
-	from, to := r.from.parts(), r.to.parts()
-	r.maxima(from[1], to[0], func(_, j int) float64 { return g[j] }, func(i int, most float64) { f[i] = -most })
-	for _, j := range to[1].index {
-		g[j] = math.Inf(1)
+// potentials sets those of the optimal coupling. Along the stairs to the right of α, repeated from
+// lap to lap, f + g = C, and f + g ≤ C elsewhere, but each lap adds the slope to g. The same holds
+// for the stairs to the left, and a mean of the two has no slope.
+func (r *rotation) potentials(at simplex.Mass, p *Plan) {
+	right, _ := r.couple(at, false, func(stair, int) {})
+	before, _ := r.couple(at, true, func(stair, int) {})
+	share := 1.
+	if right > 0 && before < 0 {
+		share = before / (before - right)
 	}
-	for _, sources := range from {
-		at := func(_, i int) float64 { return f[i] }
-		r.maxima(to[1], sources, at, func(j int, most float64) { g[j] = min(g[j], -most) })
+	for _, side := range []struct {
+		left         bool
+		share, slope float64
+	}{{false, share, right}, {true, 1 - share, before}} {
+		f, g := make([]float64, len(p.F)), make([]float64, len(p.G))
+		var l ladder
+		r.couple(at, side.left, func(s stair, lap int) {
+			l.climb(s, r.at(s.i, s.j, lap))
+			f[r.orderX[s.i]], g[r.orderY[s.j]] = l.f.Hi, l.g.Hi-float64(lap)*side.slope
+		})
+		floats.AddScaled(p.F, side.share, f)
+		floats.AddScaled(p.G, side.share, g)
 	}
-}
-
-// maxima visits the largest value less the cost of each row, by the user's indices.
-func (r *rotation) maxima(rows, columns arcs, value func(i, j int) float64, visit func(i int, most float64)) {
-	m := len(columns.at)
-	if m == 0 {
-		return
-	}
-	maxima(len(rows.at), 3*m, func(i, k int) float64 {
-		lifted := columns.at[k%m] + float64(k/m-1)*r.length
-		return value(rows.index[i], columns.index[k%m]) - power(rows.at[i]-lifted, r.p)
-	}, func(i int, most float64) { visit(rows.index[i], most) })
 }

@@ -28,13 +28,14 @@
 //
 // # How
 //
-// Network simplex on the bipartite graph, from a basis that a coarser problem suggests, with block pricing as
-// in LEMON (Kovács 2015, "Minimum-cost flow algorithms: an experimental evaluation") over a short list of arcs
-// of each source, which a pass over all costs lengthens where none of them can enter. The tree is kept as a
-// preorder thread (Bazaraa, Jarvis and Sherali, "Linear Programming and Network Flows", chapter 9). Masses are
-// 128-bit integers and the problem is perturbed in its lowest bits (Orden 1956), so that flows have no
-// rounding, no basis is degenerate and the method cannot cycle. Potentials are float64, recomputed along the
-// tree in twice that precision before optimality is declared.
+// Network simplex on the bipartite graph, with block pricing as in LEMON (Kovács 2015,
+// "Minimum-cost flow algorithms: an experimental evaluation") over a short list of arcs of each source,
+// which a pass over all costs lengthens where none of them can enter. Between few points and many,
+// a problem with a part of the many suggests the first basis. The tree is kept as a preorder thread
+// (Bazaraa, Jarvis and Sherali, "Linear Programming and Network Flows", chapter 9). Masses are
+// 128-bit integers and the problem is perturbed in its lowest bits (Orden 1956), so that flows have
+// no rounding, no basis is degenerate and the method cannot cycle. Potentials are float64,
+// recomputed along the tree in twice that precision before optimality is declared.
 //
 // Equal weights and n = m are an assignment, which shortest augmenting paths over such lists solve faster
 // (Jonker and Volgenant 1987) unless sources contend for their targets: then, and where rounding would show,

@@ -35,41 +35,59 @@ func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	sol := &Plan{
-		Geometry: cost.MatrixFree(mat.NewDense(len(x), 1, x), mat.NewDense(len(y), 1, y), cost.Power(q.p)),
-		A:        q.a,
-		B:        q.b,
-		F:        make([]float64, len(x)),
-		G:        make([]float64, len(y)),
-		Status:   Optimal,
-	}
-	// Along the staircase f_i + g_j = C_ij, and each step changes one index: potentials are
-	// alternating sums of costs.
-	var f, g simplex.Wide
-	atI, atJ := simplex.None, simplex.None
+	out := q.plan()
+	var at ladder
 	for s := range q.staircase() {
-		i, j := q.orderX[s.i], q.orderY[s.j]
-		c := q.cost(s.i, s.j)
-		switch {
-		case atI == simplex.None:
-			g = simplex.Wide{}.Add(c)
-		case i != atI:
-			f = g.Neg().Add(c)
-		case j != atJ:
-			g = f.Neg().Add(c)
-		}
-		atI, atJ = i, j
-		sol.F[i], sol.G[j] = f.Hi, g.Hi
-		if w := q.Weight(s.flow); w > 0 {
-			sol.Arcs = append(sol.Arcs, Arc{i, j, w})
-		}
+		at.climb(s, q.cost(s.i, s.j))
+		out.F[q.orderX[s.i]], out.G[q.orderY[s.j]] = at.f.Hi, at.g.Hi
+		q.add(out, s)
 	}
-	sortArcs(sol.Arcs)
-	simplex.Centre(q.a, q.b, sol.F, sol.G)
-	sol.Certificate = check(q.a, q.b, sol.Arcs, sol.F, sol.G, func(i, j int) float64 { return power(x[i]-y[j], q.p) })
-	sol.Certificate.Infeasibility = q.infeasibility(sol.F, sol.G)
-	sol.Value = sol.Certificate.Primal
-	return sol, inRange(sol.Certificate)
+	g := cost.MatrixFree(mat.NewDense(len(x), 1, x), mat.NewDense(len(y), 1, y), cost.Power(q.p))
+	return out, q.certify(out, g, func(i, j int) float64 { return power(x[i]-y[j], q.p) }, 1, 0)
+}
+
+// A ladder makes potentials along a staircase, on which f_i + g_j = C_ij and each step changes one index: they are
+// alternating sums of costs.
+type ladder struct {
+	f, g simplex.Wide
+	i    int
+}
+
+// climb goes to stair s of cost c.
+func (l *ladder) climb(s stair, c float64) {
+	if s.i != l.i {
+		l.f, l.i = l.g.Neg().Add(c), s.i
+	} else {
+		l.g = l.f.Neg().Add(c)
+	}
+}
+
+// plan returns one without arcs.
+func (q *quantile) plan() *Plan {
+	return &Plan{A: q.a, B: q.b, F: make([]float64, len(q.x)), G: make([]float64, len(q.y)), Status: Optimal}
+}
+
+// add adds the arc of a stair.
+func (q *quantile) add(p *Plan, s stair) {
+	if w := q.Weight(s.flow); w > 0 {
+		p.Arcs = append(p.Arcs, Arc{q.orderX[s.i], q.orderY[s.j], w})
+	}
+}
+
+// certify fills the certificate of p for a geometry, whose costs are those to the nearest of so many laps.
+func (q *quantile) certify(p *Plan, g cost.Geometry, at func(i, j int) float64, laps int, length float64) error {
+	sortArcs(p.Arcs)
+	simplex.Centre(p.A, p.B, p.F, p.G)
+	p.Geometry, p.Certificate = g, check(p.A, p.B, p.Arcs, p.F, p.G, at)
+	for lap := range laps {
+		shift := float64(lap-laps/2) * length
+		p.Certificate.Infeasibility = max(p.Certificate.Infeasibility, largest(len(q.x), len(q.y),
+			func(i, j int) float64 {
+				return p.F[q.orderX[i]] + p.G[q.orderY[j]] - power(q.x[i]-q.y[j]-shift, q.p)
+			}))
+	}
+	p.Value = p.Certificate.Primal
+	return inRange(p.Certificate)
 }
 
 // Value returns W_P^P alone, without storing the plan. W_P is its P-th root.
@@ -127,20 +145,19 @@ func (l Line) prepare(x, a, y, b []float64) (*quantile, error) {
 	return q, err
 }
 
-// digit is the number of bits that sorted looks at a time.
-const digit = 11
+// A key is a number of a list, as an integer of the same order, and its place.
+type key struct {
+	bits uint64
+	i    int
+}
 
-// sorted returns the points in increasing order and the index of each. They must be finite and at
-// least one. It is a radix sort, the lowest digit first, so that equal points stay in order.
+// sorted returns the points in increasing order and the index of each, equal points in the given order. They must be
+// finite and at least one.
 func sorted(name string, x []float64) (values []float64, order []int, err error) {
-	type key struct {
-		bits uint64 // in the order of the floats
-		i    int
-	}
 	if len(x) == 0 {
 		return nil, nil, fmt.Errorf("ot/exact: len(%s) = 0: %w", name, ot.ErrShape)
 	}
-	keys, next := make([]key, len(x)), make([]key, len(x))
+	keys, spare := make([]key, len(x)), make([]key, len(x))
 	for i, v := range x {
 		if v-v != 0 {
 			return nil, nil, fmt.Errorf("ot/exact: %s[%d] = %v: must be finite: %w", name, i, v, ot.ErrCost)
@@ -148,7 +165,25 @@ func sorted(name string, x []float64) (values []float64, order []int, err error)
 		b := math.Float64bits(v + 0) // −0 is 0
 		keys[i] = key{b ^ (uint64(int64(b)>>63) | 1<<63), i}
 	}
-	for shift := 0; shift < 64; shift += digit {
+	// Few numbers differ in the lower half of their bits only, as a rule.
+	keys, spare = radix(keys, spare, 64-3*digit)
+	if !insertion(keys) {
+		keys, _ = radix(keys, spare, 0)
+	}
+	values, order = make([]float64, len(x)), make([]int, len(x))
+	for k, o := range keys {
+		values[k], order[k] = x[o.i], o.i
+	}
+	return values, order, nil
+}
+
+// digit is the number of bits that radix looks at a time.
+const digit = 11
+
+// radix sorts by the bits from shift on, the lowest digit first, so that equal ones stay in order. It returns the
+// sorted keys and the other array.
+func radix(keys, next []key, shift int) (ordered, spare []key) {
+	for ; shift < 64; shift += digit {
 		var start [1 << digit]int // of the keys of each digit
 		at := func(k key) *int { return &start[k.bits>>shift%(1<<digit)] }
 		for _, k := range keys {
@@ -165,11 +200,23 @@ func sorted(name string, x []float64) (values []float64, order []int, err error)
 		}
 		keys, next = next, keys
 	}
-	values, order = make([]float64, len(x)), make([]int, len(x))
-	for k, o := range keys {
-		values[k], order[k] = x[o.i], o.i
+	return keys, next
+}
+
+// insertion sorts keys that are nearly in order. It gives up after so many moves that radix is faster.
+func insertion(keys []key) bool {
+	left := 8 * len(keys)
+	for i, k := range keys {
+		j := i
+		for ; j > 0 && keys[j-1].bits > k.bits; j-- {
+			keys[j] = keys[j-1]
+		}
+		keys[j] = k
+		if left -= i - j; left < 0 {
+			return false
+		}
 	}
-	return values, order, nil
+	return true
 }
 
 // cost returns |x_i − y_j|^p.
@@ -193,14 +240,23 @@ type stair struct {
 	flow simplex.Mass
 }
 
+// inOrder is w in the given order.
+func inOrder(w []simplex.Mass, order []int) []simplex.Mass {
+	out := make([]simplex.Mass, len(w))
+	for k, i := range order {
+		out[k] = w[i]
+	}
+	return out
+}
+
 // staircase visits the north-west corner coupling of the sorted points: n+m−1 stairs from (0,0) to
 // (n−1,m−1), each one index further, some of them without flow.
 func (q *quantile) staircase() iter.Seq[stair] {
 	return func(yield func(stair) bool) {
 		n, m := len(q.x), len(q.y)
-		at := func(i, j int) (a, b simplex.Mass) { return q.Supplies.A[q.orderX[i]], q.Supplies.B[q.orderY[j]] }
+		a, b := inOrder(q.Supplies.A, q.orderX), inOrder(q.Supplies.B, q.orderY)
 		i, j := 0, 0
-		left, right := at(0, 0)
+		left, right := a[0], b[0]
 		for {
 			s := stair{i, j, left}
 			if right.Less(left) {
@@ -212,26 +268,20 @@ func (q *quantile) staircase() iter.Seq[stair] {
 			left, right = left.Sub(s.flow), right.Sub(s.flow)
 			if j == m-1 || i < n-1 && left.IsZero() {
 				i++
-				left, _ = at(i, j)
+				left = a[i]
 			} else {
 				j++
-				_, right = at(i, j)
+				right = b[j]
 			}
 		}
 	}
 }
 
-// infeasibility returns max_ij (f_i + g_j − C_ij)₊.
-func (q *quantile) infeasibility(f, g []float64) (worst float64) {
-	value := func(i, j int) float64 { return f[q.orderX[i]] + g[q.orderY[j]] - q.cost(i, j) }
-	maxima(len(q.x), len(q.y), value, func(_ int, most float64) { worst = max(worst, most) })
-	return worst
-}
-
-// maxima visits the largest value of each row. Sorted, C is a Monge array, and remains one when a
+// largest returns the largest of n×m values. Sorted, C is a Monge array, and remains one when a
 // function of i and one of j are subtracted. So the column of the largest value of −C increases
 // with the row, and divide and conquer finds it.
-func maxima(n, m int, value func(i, j int) float64, visit func(i int, most float64)) {
+func largest(n, m int, value func(i, j int) float64) float64 {
+	worst := math.Inf(-1)
 	var search func(top, bottom, left, right int)
 	search = func(top, bottom, left, right int) {
 		if top > bottom {
@@ -244,9 +294,10 @@ func maxima(n, m int, value func(i, j int) float64, visit func(i int, most float
 				at, best = k, v
 			}
 		}
-		visit(mid, best)
+		worst = max(worst, best)
 		search(top, mid-1, left, at)
 		search(mid+1, bottom, at, right)
 	}
 	search(0, n-1, 0, m-1)
+	return worst
 }

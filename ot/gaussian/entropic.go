@@ -82,7 +82,7 @@ func (t *Plan) Barycentric() Affine {
 	return Affine{From: t.P.means(), To: t.Q.means(), Linear: t.Forward}
 }
 
-// Conditional returns the law of y given x, of length d. Its covariance (λ/2) K does not depend on x.
+// Conditional returns the law of y given x, of length d. Its covariance (Eps/2) K does not depend on x.
 func (t *Plan) Conditional(x []float64) Normal {
 	cov := mat.NewSymDense(t.P.Dim(), nil)
 	cov.ScaleSym(t.s, t.Forward)

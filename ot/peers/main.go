@@ -12,6 +12,7 @@
 // and each is answered by a line of JSON. Knob is the solver's Tol, and ratio is ε over the mean cost; 0 is for the
 // method "exact". The costs are in memory before the clock starts, except for the method "free" and for losses with
 // their gradient by x, which begin at the points: "loss reg_kl", "loss sharp", "divergence reg_kl", "divergence sharp".
+// A request of rows.py names the folder of its arrays, and its ratio is ε.
 package main
 
 import (
@@ -39,9 +40,11 @@ import (
 // A request asks for one solve.
 type request struct {
 	Method string  `json:"method"`
+	Dir    string  `json:"dir"`
 	N      int     `json:"n"`
 	D      int     `json:"d"`
 	Ratio  float64 `json:"ratio"`
+	Rho    float64 `json:"rho"`
 	Knob   float64 `json:"knob"`
 }
 
@@ -70,20 +73,31 @@ func main() {
 func serve(dir string, in io.Reader, out io.Writer) error {
 	requests, replies := json.NewDecoder(in), json.NewEncoder(out)
 	var p *problem
+	var data arrays
+	read := ""
 	for {
 		var q request
-		if err := requests.Decode(&q); errors.Is(err, io.EOF) {
+		err := requests.Decode(&q)
+		switch {
+		case errors.Is(err, io.EOF):
 			return nil
-		} else if err != nil {
+		case err != nil:
+		case q.Dir != "":
+			if q.Dir != read {
+				data, err = readArrays(q.Dir)
+				read = q.Dir
+			}
+		case p == nil || p.n != q.N || p.d != q.D:
+			p, err = load(dir, q.N, q.D)
+		}
+		if err != nil {
 			return err
 		}
-		if p == nil || p.n != q.N || p.d != q.D {
-			var err error
-			if p, err = load(dir, q.N, q.D); err != nil {
-				return err
-			}
+		answer := p.answer
+		if q.Dir != "" {
+			answer = data.row
 		}
-		r, err := p.answer(q)
+		r, err := answer(q)
 		if err != nil {
 			r = reply{L1: -1, Note: err.Error()} // JSON has no NaN
 		}
@@ -140,8 +154,9 @@ func (p *problem) answer(q request) (reply, error) {
 	if err != nil {
 		return r, err
 	}
-	ones := slices.Repeat([]float64{1}, p.n)
-	r.L1 = floats.Distance(plan.Apply(ones), plan.A, 1) + floats.Distance(plan.ApplyT(ones), plan.B, 1)
+	ones := func(n int) []float64 { return slices.Repeat([]float64{1}, n) }
+	rows, columns := plan.Apply(ones(len(p.B))), plan.ApplyT(ones(len(p.A)))
+	r.L1 = floats.Distance(rows, plan.A, 1) + floats.Distance(columns, plan.B, 1)
 	r.Value, r.Evaluations, r.Note = plan.Sharp(), plan.Evaluations, fmt.Sprint(plan.Status, ", ", plan.Solver)
 	return r, nil
 }

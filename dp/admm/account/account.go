@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -67,16 +66,12 @@ func Spend(ctx context.Context, alpha float64, degree, rounds int, delta float64
 		return a, nil
 	}
 	var err error
-	a.Optimal = a.Basic
-	if alpha <= mostResponse {
-		truth := 1 / (1 + math.Exp(-alpha*(1+1e-9))) // whose log odds are at least alpha after rounding
-		if a.Optimal, err = dp.Epsilon(ctx, dp.Repeat{Times: rounds, Event: dp.RandomizedResponse{Truth: truth}}, one,
-			delta); err != nil {
-			return a, fmt.Errorf("account: optimal composition: %w", err)
-		}
-		if a.Optimal.Kind = dp.UpperBound; a.Optimal.Epsilon > a.Basic.Epsilon { // exact for randomised response only
-			a.Optimal = a.Basic
-		}
+	if a.Optimal, err = dp.Epsilon(ctx, dp.Repeat{Times: rounds, Event: dp.Pure{Epsilon: alpha}}, one,
+		delta); err != nil {
+		return a, fmt.Errorf("account: optimal composition: %w", err)
+	}
+	if a.Optimal.Kind = dp.UpperBound; a.Optimal.Epsilon > a.Basic.Epsilon { // exact for randomised response only
+		a.Optimal = a.Basic
 	}
 	noise := dp.Repeat{Times: rounds, Event: dp.NormNoise{Zeta: alpha, Dim: degree}}
 	if a.Numerical, err = dp.Epsilon(ctx, noise, one, delta); err != nil {
@@ -87,10 +82,6 @@ func Spend(ctx context.Context, alpha float64, degree, rounds int, delta float64
 	}
 	return a, nil
 }
-
-// mostResponse is the α_p above which the optimal composition is not worth computing: its gain over
-// the sum is below a part in e^α_p, and the odds of randomised response are rounded too coarsely.
-const mostResponse = 12
 
 // Best returns the least of the three, all of which hold.
 func (a Account) Best() dp.Guarantee {

@@ -103,6 +103,19 @@ func TestAfter(t *testing.T) {
 	}
 }
 
+// Rounds of a tiny ε are composed as such: as responses, whose truth is rounded, they would cost less.
+func TestTinyRounds(t *testing.T) {
+	for _, c := range []struct {
+		alpha, delta, least float64
+		rounds              int
+	}{{1e-17, 1e-30, .999e-17, 1}, {1e-8, 1e-30, 3.99999999e-7, 40}} {
+		a, err := account.Spend(t.Context(), c.alpha, 3, c.rounds, c.delta)
+		if err != nil || a.Optimal.Epsilon < c.least || a.Optimal.Epsilon > a.Basic.Epsilon {
+			t.Errorf("%+v: optimal %v, sum %v, %v", c, a.Optimal.Epsilon, a.Basic.Epsilon, err)
+		}
+	}
+}
+
 func ExampleSpend() {
 	a, err := account.Spend(context.Background(), 0.1, 4, 100, 1e-6)
 	if err != nil {

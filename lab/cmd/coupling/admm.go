@@ -143,8 +143,10 @@ type admmSolveCmd struct {
 
 // admmSummary is what --json prints.
 type admmSummary struct {
+	// Status, Primal and Dual are of the projection where rounds are private: these have a fixed number.
 	Status    string  `json:"status"`
-	Rounds    int     `json:"rounds"`
+	Rounds    int     `json:"rounds"` // private ones among them
+	Private   int     `json:"private_rounds,omitzero"`
 	Primal    float64 `json:"primal"`
 	Dual      float64 `json:"dual"`
 	Utility   float64 `json:"utility"` // of the repaired plan
@@ -171,6 +173,7 @@ func (c admmSolveCmd) Run(a *app) error {
 	s := admmSummary{
 		Status:    r.Status.String(),
 		Rounds:    r.Rounds,
+		Private:   rules.Rounds,
 		Primal:    r.Primal,
 		Dual:      r.Dual,
 		Utility:   p.Utility(p.Repair(r.Plan)),
@@ -230,8 +233,18 @@ func costs(ctx context.Context, specs []admm.Spec, rules admm.ADMM) []account.Ac
 	return out
 }
 
+// howEnded words how a run ended. Private rounds have a fixed number: what converges after them is the
+// projection of their average onto the feasible plans.
+func howEnded(status string, private, rounds int) string {
+	if private == 0 {
+		return fmt.Sprintf("%s after %s", status, plural(rounds, "round"))
+	}
+	return fmt.Sprintf("%s, then the projection of their average: %s after %s", plural(private, "private round"),
+		status, plural(rounds-private, "round"))
+}
+
 func (s admmSummary) print(a *app, costs []account.Account) {
-	a.printf("%s after %s, residuals %.2g and %.2g\n", s.Status, plural(s.Rounds, "round"), s.Primal, s.Dual)
+	a.printf("%s, residuals %.2g and %.2g\n", howEnded(s.Status, s.Private, s.Rounds), s.Primal, s.Dual)
 	below := fmt.Sprintf("%.3g", s.Optimum-s.Utility)
 	if s.Optimum != 0 {
 		below = fmt.Sprintf("%.3g%%", 100*(s.Optimum-s.Utility)/math.Abs(s.Optimum))

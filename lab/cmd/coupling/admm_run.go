@@ -59,9 +59,8 @@ func (c admmRunCmd) Run(a *app) error {
 		}
 		return admmError(err)
 	}
-	a.printf("%v after %s of %d nodes, %.3g s, residuals %.2g and %.2g\n", r.Status,
-		plural(r.Rounds, "round"), g.Targets+g.Sources,
-		time.Since(began).Seconds(), r.Primal, r.Dual)
+	a.printf("%s of %d nodes, %.3g s, residuals %.2g and %.2g\n", howEnded(r.Status.String(), n.Rules.Rounds, r.Rounds),
+		g.Targets+g.Sources, time.Since(began).Seconds(), r.Primal, r.Dual)
 	if len(unheard) > 0 {
 		a.note("these nodes have not heard of the end: %s\n", some(unheard))
 	}

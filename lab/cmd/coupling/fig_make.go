@@ -14,6 +14,7 @@ import (
 	"coupling/figures"
 	"coupling/lab"
 	"coupling/lab/device"
+	"coupling/lab/durable"
 	"coupling/lab/gallery"
 	"coupling/lab/store"
 )
@@ -91,6 +92,10 @@ func (f *figMakeCmd) make(a *app, figs []lab.Figure, brief bool) error {
 	a.printf("%s: %s\n", set.Preset, p)
 	if f.DryRun {
 		return printWork(a, p, set)
+	}
+	lab.Check(usage(prefix(fmt.Sprintf("--out %s cannot be written", f.Out), durable.Writable(f.Out))))
+	if f.Readme != "" {
+		lab.Check(usage(prefix(fmt.Sprintf("--readme %s cannot be written", f.Readme), durable.Writable(f.Readme))))
 	}
 	began := time.Now()
 	var pages []gallery.Page

@@ -206,7 +206,7 @@ func kindInWords(g dp.Guarantee) string {
 	case dp.UpperBound:
 		s := fmt.Sprintf("an upper bound, by the %s accountant", g.Accountant)
 		if g.Lower > 0 {
-			s += fmt.Sprintf("; the least value is at least %.8g", g.Lower)
+			s += "; the least value is at least " + strings.TrimPrefix(dp.FormatUp(-g.Lower, 8), "-") // rounded down
 		}
 		return s
 	}
@@ -325,7 +325,8 @@ func (c calibrateCmd) Run(a *app) error {
 	if c.JSON {
 		return writeJSON(a, calibrated{c.Find, value, c.answer(e, g)})
 	}
-	a.printf("%s = %.10g meets ε ≤ %g at δ = %g\n", c.Find, value, c.Eps, c.Delta)
+	// All digits: a noise rounded to fewer may exceed the budget.
+	a.printf("%s = %v meets ε ≤ %v at δ = %v\n", c.Find, value, c.Eps, c.Delta)
 	return c.print(a, e, g)
 }
 

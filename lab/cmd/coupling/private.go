@@ -175,7 +175,7 @@ func (c judgeCmd) attack(ctx context.Context, a *app, images, learn, test *data.
 	a.printf("copies: %.3f of synthetic images are nearer to one of %d images that were learnt from than to any of as "+
 		"many others; 0.5 is none\n", copies, n)
 	a.printf("membership attack on %d and %d images: %v; largest advantage %.3f, at most %.3f by ε = %g\n", n,
-		n, r, advantage, bound, spent.Epsilon)
+		n, r, advantage, math.Ceil(1e3*bound)/1e3, spent.Epsilon)
 	return nil
 }
 

@@ -26,8 +26,8 @@ import (
 var faults = []error{
 	ot.ErrShape, ot.ErrWeights, ot.ErrCost, ot.ErrParameter, ot.ErrUnsupported, ot.ErrInfeasible, exact.ErrUnbalanced,
 	scones.ErrShape, scones.ErrParameter, score.ErrShape, score.ErrParameter, dp.ErrParameter, dp.ErrUnreachable,
-	synth.ErrParameter, synth.ErrOccupied, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget, account.ErrParameter,
-	durable.ErrForeign,
+	dp.ErrNoPair, synth.ErrParameter, synth.ErrOccupied, admm.ErrParameter, admm.ErrInfeasible, admm.ErrBudget,
+	account.ErrParameter, durable.ErrForeign,
 }
 
 // blame words an error for who gave flags, and marks it as a wrong request where its package says so or it is one of
@@ -76,6 +76,7 @@ var flagWords = strings.NewReplacer(
 	"noise multiplier = ", "--noise ", "rate = ", "--rate ",
 	"Alpha = ", "--alpha ", "Rounds = ", "--rounds ", "Adapt: ", "--adapt: ", "Eta = ", "--eta ",
 	"Slope = ", "--slope ", "Relax = ", "--relax ",
+	"substitution bounds it", "--relation substitution bounds it",
 	"Lambda = ", "--lambda ", "Bandwidth = ", "--bandwidth ", "Steps = ", "--steps ",
 )
 

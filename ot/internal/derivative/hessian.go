@@ -148,7 +148,7 @@ func (h *Hessian) maxLogIncrease(x []float64, eps float64) float64 {
 // conjugate gradients with the column sums for a preconditioner, or to newtonRadius. (The residual
 // is in the norm of the preconditioner, which bounds the L1 norm since columns sum to at most 1.) D
 // is singular along the constants, which conjugate gradients started from 0 never enter, and nearly
-// singular where leaving out entries cuts the graph.
+// singular where leaving out entries cuts the graph. Where nothing has curvature, dst is 0.
 func (h *Hessian) Solve(ctx context.Context, dst, g []float64, eps, precision, tol float64) error {
 	clear(h.tx)
 	clear(h.u)
@@ -158,14 +158,7 @@ func (h *Hessian) Solve(ctx context.Context, dst, g []float64, eps, precision, t
 		return (it < 4 || it%8 == 0) && h.maxLogIncrease(x, eps) > newtonRadius
 	}
 	kern.Scale(h.rhs, -eps, g)
-	steps, _, err := h.cg.Solve(ctx, dst, h.rhs, precision, eps*tol/4/precision, 1000)
-	if steps == 0 { // no curvature to go by: the preconditioned gradient
-		for j, c := range h.Col {
-			if c > 0 {
-				dst[j] = h.rhs[j] / c
-			}
-		}
-	}
+	_, _, err := h.cg.Solve(ctx, dst, h.rhs, precision, eps*tol/4/precision, 1000)
 	return err
 }
 

@@ -33,9 +33,6 @@ type Cloud struct {
 	once  sync.Once
 	held  []float64           // n×m, where held
 	gemms []cpu.Gemm[float64] // scratch of hold
-
-	roundOnce sync.Once
-	rounded   *Rounded
 }
 
 // Symmetric reports whether both clouds are the same.
@@ -43,6 +40,9 @@ func (p *Cloud) Symmetric() bool { return p.x == p.y }
 
 // MaxHeld is the number of costs (1 GiB of float64) above which Points stops holding its matrix.
 const MaxHeld = 1 << 27
+
+// MaxStored is the number of float32 (64 MiB) that solvers may store for a frugal geometry.
+const MaxStored = 1 << 24
 
 // maxFrugal is the number of costs (45 MB) up to which a MatrixFree of a user's function holds its matrix: that is
 // called once for each pair, not in every pass.
@@ -307,6 +307,29 @@ func (f Form) fillSeparable(dst, x, minusYt []float64) {
 			kern.Axpy(to, 1, t)
 		}
 	}
+}
+
+// Centred returns the points, n×d and m×d, less the middle of the targets, and a bound on their
+// costs, which must have a vector kernel or be |x−y|.
+func (p *Cloud) Centred() (x, y []float64, reach float64) {
+	x, y = make([]float64, p.n*p.d), make([]float64, p.m*p.d)
+	var side float64 // the largest difference of a coordinate between two points
+	for k := range p.d {
+		row := p.yt[k*p.m : (k+1)*p.m]
+		lo, hi := slices.Min(row), slices.Max(row)
+		mid := lo + (hi-lo)/2
+		far := hi - mid
+		for i := range p.n {
+			x[i*p.d+k] = p.x.At(i, k) - mid
+			far = max(far, math.Abs(x[i*p.d+k]))
+		}
+		for j, v := range row {
+			y[j*p.d+k] = v - mid
+		}
+		side = max(side, far+(hi-mid))
+	}
+	f := p.form()
+	return x, y, float64(p.d) * side * (math.Abs(f.Square)*side + math.Abs(f.Abs) + f.Power)
 }
 
 // Vector returns the cost as the vector kernels know it.

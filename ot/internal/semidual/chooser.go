@@ -18,14 +18,17 @@ type Pass interface {
 // chooser takes the pass of each evaluation: the cheapest that is exact enough. Solvers say what
 // they need by its methods, and nothing else writes its fields or asks for them.
 type chooser struct {
-	arithmetic arithmetic
-	single     bool    // float32 is exact enough for a stored kernel
-	stageTol   float64 // of the stage
-	store      bool    // store kernels whatever mayStore says
-	Final      bool    // the evaluation is usually the last, so a kernel is not worth storing
-	lists      bool    // whether to make lists of the larger entries of T
-	share      float64 // the share of entries that a list may have; 0 is sparseShare
-	newton     bool    // every evaluation over all pairs makes a list, for the Hessian
+	// quotients makes rows from β/ε and c/ε, scaled by the row's last sum: one pass instead of three,
+	// with an error of |c|/ε units in the last place, and what a device does. Without it β−c comes
+	// first, scaled by the row's largest: right for any cost and ε.
+	quotients bool
+	single    bool    // float32 is exact enough for a stored kernel
+	stageTol  float64 // of the stage
+	store     bool    // store kernels whatever mayStore says
+	Final     bool    // the evaluation is usually the last, so a kernel is not worth storing
+	lists     bool    // whether to make lists of the larger entries of T
+	share     float64 // the share of entries that a list may have; 0 is sparseShare
+	newton    bool    // every evaluation over all pairs makes a list, for the Hessian
 
 	refusedAt float64 // the ε at which a list was too long
 
@@ -33,27 +36,12 @@ type chooser struct {
 	listed listedPass    // over the pairs that a geometry lists; of nil where it does not
 	grid   gridPass      // along the axes of a separable geometry; of nil where it is not
 	all    allPairs      // over every cost in float64
-	narrow *float32Pass  // over every cost in float32; nil where they are not made in it
 	Kernel *denseKernel  // products with the kernel of an earlier evaluation
 	sparse *SparseKernel // over the larger entries of T; nil where there is no list
 	reuse  *SparseKernel // memory for the next list
 	Trees  *treeOrder    // over patterns; nil where atoms are in the user's order
 	dev    Remote        // nil where the geometry is not on a device
 }
-
-// arithmetic is a way to compute the rows of T from costs and potentials.
-type arithmetic int
-
-const (
-	// byDifferences takes β−c first and scales by the row's largest: right for any cost and ε.
-	byDifferences arithmetic = iota
-	// byQuotients works with β/ε and c/ε and scales by the row's last sum: one pass instead of
-	// three, and an error of |c|/ε units in the last place.
-	byQuotients
-	// inFloat32 is byQuotients in float32, for clouds of points that are too large for a stored
-	// kernel.
-	inFloat32
-)
 
 // Remote makes passes on a device, in precisions that it chooses itself.
 type Remote interface {
@@ -73,7 +61,7 @@ func (c *chooser) SetDevice(d Remote) { c.dev = d }
 
 // OnDevice reports whether the next evaluation runs on the device.
 func (s *Function) OnDevice() bool {
-	return s.dev != nil && s.arithmetic != byDifferences && !s.newton && s.dev.Serves(s.G)
+	return s.dev != nil && s.quotients && !s.newton && s.dev.Serves(s.G)
 }
 
 // DeviceFailure is the error of the device, which ends a solve.
@@ -84,14 +72,9 @@ func (s *Function) DeviceFailure() error {
 	return s.dev.Failure()
 }
 
-// setNarrow sets the pass in float32 of a geometry whose atoms or costs have changed.
-func (c *chooser) setNarrow(g cost.Geometry) {
-	c.narrow, c.listed.Listed, c.grid.Separable = nil, Listing(g), Separate(g)
-	if p, ok := g.(interface{ Float32() *geometry.Rounded }); ok && p.Float32() != nil {
-		c.narrow = &float32Pass{costs: p.Float32()}
-		return
-	}
-	c.limitArithmetic(byQuotients)
+// setGeometry sets the passes of a geometry's own, whose costs have changed.
+func (c *chooser) setGeometry(g cost.Geometry) {
+	c.listed.Listed, c.grid.Separable = Listing(g), Separate(g)
 }
 
 // choose returns the pass for β.
@@ -117,8 +100,6 @@ func (s *Function) choose(beta []float64) Pass {
 		return s.sparse
 	case s.Kernel.usable(beta, s.Eps) && !s.newton && !(s.listsPossible() && s.Kernel.uses >= 3):
 		return s.Kernel // until steps are short enough for a list
-	case s.arithmetic == inFloat32 && !s.listsPossible():
-		return s.narrow
 	}
 	s.all = allPairs{}
 	switch {
@@ -145,49 +126,23 @@ func (c *chooser) Certified() bool { return c.last != nil && c.last.Certifies() 
 // Uncertify records that β is no longer that of the last evaluation.
 func (c *chooser) Uncertify() { c.last = nil }
 
-// StartStage sets the fastest arithmetic that is exact enough for a stage that ends at tol,
-// beginning with float32.
+// StartStage begins a stage that ends at tol, with quotients where they are exact enough (a device
+// chooses its own precision) and passes differ by them.
 func (s *Function) StartStage(tol float64) {
 	s.single, s.stageTol = s.bMin > singleColumn, tol
-	s.arithmetic = byQuotients
-	switch {
-	case s.listed.Listed != nil || s.grid.Separable != nil: // one pass, in one precision
-		s.arithmetic = byDifferences
-	case tol < 20*s.Noise() && s.dev == nil: // a device chooses its own precision
-		s.arithmetic = byDifferences
-	case s.single && s.float32Fits():
-		s.arithmetic = inFloat32
-	}
+	s.quotients = s.listed.Listed == nil && s.grid.Separable == nil && (s.dev != nil || tol >= 20*s.Noise())
 }
-
-// ContinueStage is StartStage after an evaluation at the same ε, whose arithmetic was needed.
-func (s *Function) ContinueStage(tol float64) {
-	before := s.arithmetic
-	s.StartStage(tol)
-	s.limitArithmetic(before)
-}
-
-// limitArithmetic sets the given arithmetic if the present one is faster.
-func (c *chooser) limitArithmetic(a arithmetic) { c.arithmetic = min(c.arithmetic, a) }
 
 // EvalResolved is eval, repeated with less rounding as long as the error is of its order.
 func (s *Function) EvalResolved(beta []float64, relax float64) float64 {
 	err := s.Eval(beta, relax)
 	s.LeaveFloat32(err)
-	for s.arithmetic != byDifferences && err < 20*s.passNoise() {
-		s.arithmetic--
+	if s.quotients && err < 20*s.Noise() {
+		s.quotients = false
 		s.Invalidate()
 		err = s.Eval(beta, relax)
 	}
 	return err
-}
-
-// passNoise is the order of the error that rounding causes in the arithmetic in use.
-func (s *Function) passNoise() float64 {
-	if s.arithmetic == inFloat32 {
-		return s.narrow.noise(s)
-	}
-	return s.Noise()
 }
 
 // LeaveFloat32 ends the use of float32 where it cannot resolve the errors of the stage.
@@ -196,7 +151,6 @@ func (s *Function) LeaveFloat32(err float64) {
 		return
 	}
 	s.single = false
-	s.limitArithmetic(byQuotients)
 	s.Invalidate()
 	if s.Kernel != nil {
 		s.Kernel.data32 = nil
@@ -253,7 +207,6 @@ func (c *chooser) AlwaysStore() { c.store = true }
 // end is called.
 func (s *Function) LastEvaluation() (end func()) {
 	s.Invalidate()
-	s.limitArithmetic(byQuotients)
 	s.lists, s.Final = false, true
 	return func() { s.Final = false }
 }

@@ -169,5 +169,6 @@ func (k *denseKernel) Eval(s *Function, beta []float64) float64 {
 			k.add(part, lo, w)
 		}
 	})
-	return s.reduce(s.H)
+	kern.Mul(s.Col, s.Col, s.H)
+	return s.Error()
 }

@@ -90,11 +90,10 @@ func TestRowPassesAgree(t *testing.T) {
 			from[j] = 3 - 80*beta[j]
 		}
 		for _, way := range []struct {
-			arithmetic arithmetic
-			store      bool
-		}{{byDifferences, false}, {byQuotients, false}, {byDifferences, true}, {byQuotients, true}} {
+			quotients, store bool
+		}{{false, false}, {true, false}, {false, true}, {true, true}} {
 			s := newTest(t, g, nil, nil)
-			s.Eps, s.Tol, s.arithmetic = eps, 1e-9, way.arithmetic
+			s.Eps, s.Tol, s.quotients = eps, 1e-9, way.quotients
 			// The second evaluation uses the first's sums, or its kernel from some way off.
 			s.evalAll(from, way.store)
 			s.Eval(beta, 1)

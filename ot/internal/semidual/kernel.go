@@ -22,13 +22,13 @@ func (s *Function) Noise() float64 {
 	return ulp * (8 + max(math.Abs(s.Cost.Max), math.Abs(s.Cost.Min))/s.Eps)
 }
 
-// fusedSafe bounds the sums that byQuotients accepts: outside it, entries that are not negligible may
+// fusedSafe bounds the sums that quotients may give: outside it, entries that are not negligible may
 // have been cut off.
 const fusedSafe = 1e100
 
 // prepare sets up rows for β at s.eps.
 func (s *Function) prepare(beta []float64) {
-	if s.arithmetic == byDifferences {
+	if !s.quotients {
 		return
 	}
 	if s.shiftEps != s.Eps {
@@ -49,7 +49,7 @@ type targets struct {
 // row writes dst[j] = exp((βⱼ−cᵢⱼ−ref)/ε), which is row i of T up to a factor, and returns its sum and ref.
 func (s *Function) row(w *Worker, dst []float64, i int, t *targets) (sum, ref float64) {
 	inv, buf := 1/s.Eps, w.Cost[:len(dst)]
-	if s.arithmetic == byDifferences {
+	if !s.quotients {
 		ref, sum = rows.Softmax(dst, t.beta, t.g.Row(i, buf), inv)
 		return sum, ref
 	}

@@ -99,5 +99,5 @@ func (p *listedPass) Eval(s *Function, beta []float64) float64 {
 	if p.list != nil {
 		s.sparse = p.list
 	}
-	return s.reduce(nil)
+	return s.Error()
 }

@@ -7,7 +7,6 @@ package semidual
 import (
 	"math"
 	"slices"
-	"sync/atomic"
 
 	"coupling/lab/logspace"
 	"coupling/ot/internal/rows"
@@ -27,16 +26,14 @@ type Function struct {
 	Eps   float64
 	Alpha []float64 // αᵢ; −Inf where aᵢ = 0
 	Col   []float64 // Tᵀ1 of the last eval
-	part  [][]float64
-	left  []atomic.Int32 // how many spans of each group are unfinished
-	RowL1 []float64      // each span's Σ|T1−a|, zero unless relaxed
-	Relax float64        // of the last eval
+	RowL1 []float64 // each span's Σ|T1−a|, zero unless relaxed
+	Relax float64   // of the last eval
 	Evals int
+	LogA  []float64
 	LogB  []float64
-	LogA  []float64 // of a separable geometry; nil elsewhere
-	ZeroB []int     // where b is 0
-	bMin  float64   // the least positive b
-	Tol   float64   // of the solve
+	ZeroB []int   // where b is 0
+	bMin  float64 // the least positive b
+	Tol   float64 // of the solve
 
 	Marginals Marginals // nil where rows sum to a and columns are to sum to b
 	Total     float64   // the mass that errors are relative to
@@ -56,21 +53,15 @@ func New(in *Instance, workers int) *Function {
 		Rows:     NewSweep(in.G, workers, in.Memory),
 		Alpha:    in.Memory.Zeros(in.N),
 		Col:      in.Memory.Zeros(in.M),
+		LogA:     in.Memory.Floats(in.N),
 		LogB:     in.Memory.Floats(in.M),
 		Total:    1,
 	}
 	s.H, s.shift = in.Memory.Floats(in.M), in.Memory.Floats(in.N)
-	s.part = make([][]float64, len(s.Rows.Spans))
-	for k := range s.part {
-		s.part[k] = in.Memory.Floats(in.M)
-	}
 	s.RowL1 = make([]float64, len(s.Rows.Spans))
-	s.left = make([]atomic.Int32, (len(s.Rows.Spans)+groupSpans-1)/groupSpans)
-	if s.setNarrow(in.G); s.grid.Separable != nil {
-		s.LogA = in.Memory.Floats(in.N)
-		for i, v := range in.A {
-			s.LogA[i] = logspace.Log(v)
-		}
+	s.setGeometry(in.G)
+	for i, v := range in.A {
+		s.LogA[i] = logspace.Log(v)
 	}
 	s.bMin = math.Inf(1)
 	for j, v := range in.B {
@@ -103,29 +94,10 @@ func (s *Function) listZeros() {
 	}
 }
 
-// groupSpans is the number of spans in a group. The goroutine that finishes a group's last span
-// adds up its column sums, so that few sums remain for the serial part.
-const groupSpans = 8
-
-// columns calls f for every span with a vector that f adds its columns to, and sums the vectors by
-// group.
+// columns calls f for every span with a vector that f adds its columns to, and sums the vectors to s.Col.
 func (s *Function) columns(f func(w *Worker, k int, r rows.Span, part []float64)) {
-	for g := range s.left {
-		s.left[g].Store(int32(min(groupSpans, len(s.part)-g*groupSpans)))
-	}
-	s.Rows.Each(func(w *Worker, k int, r rows.Span) {
-		clear(s.part[k])
-		s.RowL1[k] = 0
-		f(w, k, r, s.part[k])
-		g := k / groupSpans
-		if s.left[g].Add(-1) > 0 {
-			return
-		}
-		first := g * groupSpans
-		for _, p := range s.part[first+1 : min(first+groupSpans, len(s.part))] {
-			kern.Axpy(s.part[first], 1, p)
-		}
-	})
+	clear(s.RowL1)
+	s.Rows.Columns(s.Col, f)
 }
 
 // eachRow is columns by rows: it calls f for every source of positive weight, and makes the potential of others −∞.
@@ -189,7 +161,7 @@ func (p *allPairs) Eval(s *Function, beta []float64) float64 {
 	if list != nil {
 		s.settle(list)
 	}
-	err := s.reduce(nil)
+	err := s.Error()
 	if kernel != nil {
 		s.dropIfUnderflowed(kernel)
 	}
@@ -203,7 +175,7 @@ func (s *Function) SetAlpha(k, i int, lse float64) float64 {
 		return s.Marginals.Mass(i, lse)
 	}
 	a := s.A[i]
-	exact := s.Eps*logspace.Log(a) - lse
+	exact := s.Eps*s.LogA[i] - lse
 	if s.Relax == 1 {
 		s.Alpha[i] = exact
 		return a
@@ -213,18 +185,6 @@ func (s *Function) SetAlpha(k, i int, lse float64) float64 {
 	mass := a * math.Exp(step/s.Eps)
 	s.RowL1[k] += math.Abs(mass - a)
 	return mass
-}
-
-// reduce adds up the groups' column sums, in order, times the scalings v (nil: 1), and returns Error.
-func (s *Function) reduce(v []float64) float64 {
-	copy(s.Col, s.part[0])
-	for k := groupSpans; k < len(s.part); k += groupSpans {
-		kern.Axpy(s.Col, 1, s.part[k])
-	}
-	if v != nil {
-		kern.Mul(s.Col, s.Col, v)
-	}
-	return s.Error()
 }
 
 // Error clears the columns of weight 0 and returns Σ|T1−a| + Σ|col−b| of the last evaluation.

@@ -31,7 +31,7 @@ func (s *Function) CentreCosts() float64 {
 	r := &ReducedCosts{of: s.G, by: by}
 	r.relist()
 	s.G = r
-	s.setNarrow(s.G)
+	s.setGeometry(s.G)
 	c.Min, c.Max, c.Mean = 0, c.Max-by, c.Mean-by
 	return by
 }
@@ -83,7 +83,7 @@ func (s *Function) Rebase(beta []float64) {
 	}
 	next.relist()
 	s.G = next
-	s.setNarrow(s.G)
+	s.setGeometry(s.G)
 	s.Invalidate()
 	s.shiftEps = 0
 }

@@ -193,5 +193,6 @@ func (a *SparseKernel) Eval(s *Function, beta []float64) float64 {
 		sp.u[row] = u
 		laplacian.Scatter(part, val, u, idx)
 	})
-	return s.reduce(v)
+	kern.Mul(s.Col, s.Col, v)
+	return s.Error()
 }

@@ -12,8 +12,6 @@ type Sweep = rows.Sweep[*Worker]
 // Worker is the scratch of one goroutine: a row of costs and a row of the plan.
 type Worker struct {
 	Cost, Exp []float64
-	exp32     []float32 // made when first wanted, as cost32 is
-	cost32    []float32
 	Block     []float64 // room for more rows
 	Gemm      cpu.Gemm[float64]
 	near      nearTargets
@@ -29,10 +27,7 @@ func NewSweep(g cost.Geometry, workers int, mem *Memory) *Sweep {
 			}
 		}
 	}
-	width := m // of a row: each span has room for the column sums of m targets, so few where passes take no time
-	if Separate(g) != nil {
-		width = 1
-	}
+	width := m // of a row
 	if l := Listing(g); l != nil {
 		pairs := 0
 		for i := range n {

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/mat"
-
 	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
@@ -15,8 +13,7 @@ import (
 // At small ε the pairs that carry mass are few. Between points in at most three dimensions trees
 // find them without a pass over all pairs: atoms are put in the order of two trees, in which each
 // leaf of sources has mass with a few ranges of targets, a pattern. Evaluations go over the
-// pattern, and those of the stages of large ε over the means of leaves; the last goes over all
-// pairs (Schmitzer 2019).
+// pattern; the last goes over all pairs (Schmitzer 2019).
 
 // treeOrder is the order of a problem, and what is known of its patterns.
 type treeOrder struct {
@@ -30,8 +27,8 @@ type treeOrder struct {
 }
 
 const (
-	// minSorted is the n·m from which problems are sorted, and maxSortedDim the largest dimension.
-	minSorted, maxSortedDim = 1 << 20, 3
+	// maxSortedDim is the largest dimension in which problems are sorted.
+	maxSortedDim = 3
 	// patternSlack is how far potentials may move against each other, in ε, until a pattern is made
 	// afresh, and patternReach how far they may have moved since the last evaluation.
 	patternSlack, patternReach = 8, 45
@@ -39,10 +36,10 @@ const (
 	patternShare = 0.4
 )
 
-// Sort puts the atoms in the order of trees if that helps at a small ε, and returns beta in it.
+// Sort puts the atoms in the order of trees where these can be made, and returns beta in it.
 func (s *Function) Sort(beta []float64) []float64 {
 	g, ok := s.G.(*geometry.Cloud)
-	if !ok || s.N < minSorted/s.M || min(s.N, s.M) < 8*leafSize {
+	if !ok || min(s.N, s.M) < 8*leafSize {
 		return beta
 	}
 	if _, vector := g.Vector(); !vector || g.X().RawMatrix().Cols > maxSortedDim {
@@ -56,8 +53,8 @@ func (s *Function) Sort(beta []float64) []float64 {
 	o.cloud = g.Ordered(o.rows.order, o.cols.order)
 	in.G, in.A, in.B = o.cloud, inOrder(s.A, o.rows.order), inOrder(s.B, o.cols.order)
 	s.Instance, s.Trees = &in, o
-	s.setNarrow(o.cloud)
-	s.LogB = inOrder(s.LogB, o.cols.order)
+	s.setGeometry(o.cloud)
+	s.LogA, s.LogB = inOrder(s.LogA, o.rows.order), inOrder(s.LogB, o.cols.order)
 	s.listZeros()
 	return inOrder(beta, o.cols.order)
 }
@@ -79,7 +76,7 @@ func (s *Function) Unsort(beta []float64) []float64 {
 		in.G = of
 	}
 	s.Instance, s.Trees = &in, nil
-	s.Alpha, s.LogB = inOrder(s.Alpha, rows), inOrder(s.LogB, cols)
+	s.Alpha, s.LogA, s.LogB = inOrder(s.Alpha, rows), inOrder(s.LogA, rows), inOrder(s.LogB, cols)
 	s.listZeros()
 	return inOrder(beta, cols)
 }
@@ -196,63 +193,7 @@ func (p *pattern) Eval(s *Function, beta []float64) float64 {
 			}
 		}
 	})
-	return s.reduce(nil)
-}
-
-// LeafMeans is a problem of the means of the leaves of both trees, and the mean cost of moving from
-// the middle of a leaf of sources to its corner.
-type LeafMeans struct {
-	X, Y       *mat.Dense
-	A, B       []float64
-	Size       float64
-	Kind       cost.PointCost
-	AllX, AllY *mat.Dense // all points, in the order of the trees
-}
-
-// Leaves returns the means of the leaves, nil where atoms are in the user's order or costs are reduced.
-func (s *Function) Leaves() *LeafMeans {
-	o := s.Trees
-	if o == nil || s.G != cost.Geometry(o.cloud) {
-		return nil
-	}
-	l := &LeafMeans{Kind: o.cloud.Kind, AllX: o.cloud.X(), AllY: o.cloud.Y()}
-	l.X, l.A, l.Size = o.rows.means(l.AllX, s.A, l.Kind)
-	l.Y, l.B, _ = o.cols.means(l.AllY, s.B, l.Kind)
-	return l
-}
-
-// StartAt is start at another ε with the potentials f of the sources too, from which the first pattern is made.
-func (s *Function) StartAt(eps float64, f, g []float64) []float64 {
-	s.Eps = eps
-	beta := s.Start(g)
-	for i, v := range f {
-		s.Alpha[i] = v + s.Eps*logspace.Log(s.A[i])
-	}
-	s.Trees.beta = append(s.Trees.beta, beta...)
-	return beta
-}
-
-// means returns the means of the leaves, their weights, and the mean cost of moving from the middle
-// of a leaf to its corner.
-func (t *tree) means(x *mat.Dense, w []float64, kind cost.PointCost) (at *mat.Dense, mass []float64, size float64) {
-	var flat []float64
-	d := x.RawMatrix().Cols
-	for _, n := range t.nodes {
-		if n.kids[0] > 0 {
-			continue
-		}
-		mean, sum := mat.NewVecDense(d, nil), 0.0
-		for i := n.Lo; i < n.Hi; i++ {
-			mean.AddScaledVec(mean, w[i], x.RowView(i))
-			sum += w[i]
-		}
-		if mean.ScaleVec(1/sum, mean); sum == 0 {
-			copy(mean.RawVector().Data, n.centre)
-		}
-		flat, mass = append(flat, mean.RawVector().Data...), append(mass, sum)
-		size += sum * kind.Cost(n.radius, make([]float64, d))
-	}
-	return mat.NewDense(len(mass), d, flat), mass, size
+	return s.Error()
 }
 
 // inOrder returns v in an order.

@@ -10,13 +10,10 @@ import (
 	"coupling/ot/cost"
 )
 
-// A coarse problem keeps one point in stride on each side that has more than coarsest points, with
-// the mass of its neighbours in the order given. Its dual solution is the start for the fine
-// problem.
-const (
-	stride   = 4
-	coarsest = 64
-)
+// A side of more than stride times as many points as the other is thinned: the potentials of a few
+// decide those of many. The coarse problem has one point in stride, with the mass of its neighbours
+// in the order given. Its dual solution is the start for the fine problem.
+const stride = 4
 
 // estimate returns an estimate of the dual potential g: the c-transform g_j = min_i C_ij − f_i of
 // the coarse problem's f at all targets.
@@ -88,11 +85,11 @@ func fill(g []float64, v float64) {
 	}
 }
 
-// thin groups points in runs of stride and returns the heaviest point of each with the mass of all. It keeps those
-// of a side that has far fewer points than the other: the potentials of a few decide those of many.
+// thin groups points in runs of stride, where they are many, and returns the heaviest point of each with the mass of
+// all.
 func thin(w []Mass, others int) (at []int, total []Mass) {
 	step := stride
-	if len(w) <= coarsest || len(w)*stride <= others {
+	if len(w) <= stride*others {
 		step = 1
 	}
 	for i := 0; i < len(w); i += step {

@@ -29,14 +29,6 @@ func (x Mass) Sub(y Mass) Mass {
 // Half returns x/2, rounded down.
 func (x Mass) Half() Mass { return x.shr(1) }
 
-// Times returns f·x, for f ≥ 0, to the precision of f; 0 where f is not in [0, 1].
-func (x Mass) Times(f float64) Mass {
-	if !(f > 0 && f <= 1) {
-		return Mass{}
-	}
-	return toMass(f*x.float(), 0)
-}
-
 // Less reports whether x < y.
 func (x Mass) Less(y Mass) bool { return x.hi < y.hi || x.hi == y.hi && x.lo < y.lo }
 
@@ -53,22 +45,9 @@ func (x Mass) float() float64 { return 0x1p64*float64(x.hi) + float64(x.lo) }
 
 // toMass returns the integer nearest to w·2^exp, for w ≥ 0 and a result below 2^127.
 func toMass(w float64, exp int) Mass {
-	if w == 0 {
-		return Mass{}
-	}
-	frac, e := math.Frexp(w)
-	m := uint64(math.Ldexp(frac, 53))
-	switch shift := e - 53 + exp; {
-	case shift >= 64:
-		return Mass{hi: m << uint(shift-64)}
-	case shift >= 0:
-		return Mass{lo: m}.shl(uint(shift))
-	case shift >= -53:
-		half := uint64(1) << uint(-shift-1)
-		return Mass{lo: (m + half) >> uint(-shift)}
-	default:
-		return Mass{}
-	}
+	w = math.Round(math.Ldexp(w, exp))
+	hi := math.Floor(w * 0x1p-64)
+	return Mass{uint64(hi), uint64(w - hi*0x1p64)}
 }
 
 // Supplies are two balanced measures in integer units.

@@ -21,7 +21,7 @@ type shortlist struct {
 }
 
 const (
-	// shortlistSize is the number of arcs of a list, times the number of targets for each source where these are more.
+	// shortlistSize is the number of arcs of a list, up to four times as many where targets outnumber sources.
 	shortlistSize = 16
 	// blocksPerArc is how many blocks of a row are looked at for each arc of its list.
 	blocksPerArc = 2
@@ -78,7 +78,7 @@ func (s *simplex) makeLists(g []float64) {
 	s.list = make([]shortlist, s.n)
 	for i := range s.list {
 		if !s.supply.A[i].IsZero() {
-			s.list[i] = s.shortlist(i, g, shortlistSize*max(1, s.m/s.n))
+			s.list[i] = s.shortlist(i, g, shortlistSize*max(1, min(s.m/s.n, 4)))
 		}
 	}
 }

@@ -94,9 +94,10 @@ type simplex struct {
 
 func newSimplex(ctx context.Context, c cost.Geometry, supply Supplies, listed geometry.Listed, large float64) *simplex {
 	n, m := c.Dims()
-	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, at: None, listed: listed, large: large}
+	s := &simplex{ctx: ctx, cost: c, n: n, m: m, supply: supply, at: None, listed: listed, large: large,
+		buf: make([]float64, m)}
 	if listed == nil {
-		s.buf, s.all = make([]float64, m), targets(m)
+		s.all = targets(m)
 	}
 	return s
 }
@@ -151,13 +152,12 @@ const patience = 1000
 
 // solve finds an optimal basis, or one after maxPivots pivots.
 func (s *simplex) solve(maxPivots int) {
-	isThin := s.listed != nil || s.n <= coarsest && s.m <= coarsest // thinned, listed sources might have no pair
 	isEven := maxPivots == 0 && s.supply.IsEven()
 	g := s.columns
 	if isEven && s.assign(g) { // not between many points of few dimensions
 		return
 	}
-	if !isThin {
+	if s.listed == nil && max(s.n, s.m) > stride*min(s.n, s.m) { // thinned, listed sources might have no pair
 		g = s.estimate()
 	}
 	s.run(g, maxPivots)

@@ -48,14 +48,13 @@ func (s *simplex) start(g []float64) {
 			g[j] = math.Inf(-1)
 		}
 	}
-	if s.list == nil {
-		s.makeLists(g)
-	}
+	s.makeLists(g)
 	var candidates []candidate
 	arcs := 0
 	for i := range s.n {
 		arcs += len(s.list[i].to)
-		candidates = append(candidates, s.best(i, g, starters)...)
+		best := s.byKey(i, g)
+		candidates = append(candidates, best[:min(starters, len(best))]...)
 	}
 	s.block = max(int(blockShare*math.Sqrt(float64(arcs))), 10)
 	slices.SortFunc(candidates, compareCandidates)
@@ -71,21 +70,14 @@ func (s *simplex) start(g []float64) {
 	s.buildTree(f.arcs)
 }
 
-// best returns the arcs of least C_ij − g_j of the list of source i, at most most of them, in order.
-func (s *simplex) best(i int, g []float64, most int) []candidate {
+// byKey returns the arcs of the list of source i, that of least C_ij − g_j first.
+func (s *simplex) byKey(i int, g []float64) []candidate {
+	l := s.list[i]
 	s.found = s.found[:0]
-	for k, j := range s.list[i].to {
-		if o := (candidate{int32(i), j, s.list[i].cost[k], s.list[i].cost[k] - g[j]}); !math.IsInf(o.key, 1) {
-			if most < len(s.list[i].to) {
-				s.found = insert(s.found, o, most)
-			} else {
-				s.found = append(s.found, o)
-			}
-		}
+	for k, j := range l.to {
+		s.found = append(s.found, candidate{int32(i), j, l.cost[k], l.cost[k] - g[j]})
 	}
-	if most >= len(s.list[i].to) {
-		slices.SortFunc(s.found, compareCandidates)
-	}
+	slices.SortFunc(s.found, compareCandidates)
 	return s.found
 }
 
@@ -121,7 +113,7 @@ func (f *greedy) fill(o candidate) {
 // fillSource sends the remaining mass of source i to the cheapest targets that are not full: those of its list,
 // then others.
 func (f *greedy) fillSource(i int32, g []float64) {
-	for _, o := range f.best(int(i), g, len(f.list[i].to)) {
+	for _, o := range f.byKey(int(i), g) {
 		f.fill(o)
 	}
 	if f.a[i].IsZero() {
@@ -129,10 +121,6 @@ func (f *greedy) fillSource(i int32, g []float64) {
 	}
 	if f.live == nil {
 		f.live = targets(f.m)
-	}
-	if f.listed != nil {
-		f.fillAny(i)
-		return
 	}
 	f.live = slices.DeleteFunc(f.live, func(j int32) bool { return f.b[j].IsZero() })
 	var others queue
@@ -142,16 +130,6 @@ func (f *greedy) fillSource(i int32, g []float64) {
 	}
 	for !f.a[i].IsZero() {
 		f.fill(others.pop())
-	}
-}
-
-// fillAny sends it to any targets that are not full, at the cost of forbidden pairs.
-func (f *greedy) fillAny(i int32) {
-	for !f.a[i].IsZero() {
-		last := len(f.live) - 1
-		if f.fill(candidate{i, f.live[last], f.large, 0}); f.b[f.live[last]].IsZero() {
-			f.live = f.live[:last]
-		}
 	}
 }
 

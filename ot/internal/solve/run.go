@@ -16,18 +16,17 @@ import (
 // run is the state of a solve.
 type run struct {
 	Control
-	ctx               context.Context
-	s                 *semidual.Function
-	dev               *devicepass.Passes // nil where the geometry is not on a device
-	beta              []float64
-	mass              []float64 // T1 where it is not a
-	stages            []float64 // the values of ε, the problem's last
-	iter              int
-	status            Status
-	err               float64 // L1 error of the last eval
-	warmStartAccepted bool    // the user's start was good and has been evaluated
-	began             time.Time
-	halt              error // the error that Trace returned
+	ctx    context.Context
+	s      *semidual.Function
+	dev    *devicepass.Passes // nil where the geometry is not on a device
+	beta   []float64
+	mass   []float64 // T1 where it is not a
+	stages []float64 // the values of ε, the problem's last
+	iter   int
+	status Status
+	err    float64 // L1 error of the last eval
+	began  time.Time
+	halt   error // the error that Trace returned
 }
 
 // begin checks the input and sets up the first ε. It centres the costs, which does not change the
@@ -40,7 +39,7 @@ func begin(ctx context.Context, p Problem, c Control) (*run, error) {
 	if err := r.feasible(); err != nil {
 		return nil, err
 	}
-	if c.Eps < annealBelow*r.s.Cost.Spread() {
+	if r.s.N >= minSorted/r.s.M && c.Eps < sortBelow*r.s.Cost.Spread() {
 		r.beta = r.s.Sort(r.beta)
 	}
 	if by := r.s.CentreCosts(); c.Start != nil {
@@ -48,6 +47,12 @@ func begin(ctx context.Context, p Problem, c Control) (*run, error) {
 	}
 	return r, nil
 }
+
+// minSorted is the n·m from which atoms are put in the order of trees, and sortBelow the ratio of ε to the spread of
+// the costs below which they are: elsewhere stored kernels and lists of entries are faster.
+var minSorted = 1 << 24
+
+const sortBelow = 0.005
 
 // beginAsIs is begin with the costs as they are.
 func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {

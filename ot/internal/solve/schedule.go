@@ -14,11 +14,7 @@ func (r *run) anneal(stage func(tol float64, last bool) error) error {
 			tol = r.Tol
 		}
 		r.s.SetEps(r.beta, eps)
-		if r.warmStartAccepted {
-			r.s.ContinueStage(tol)
-		} else {
-			r.s.StartStage(tol)
-		}
+		r.s.StartStage(tol)
 		if r.s.Evals > 0 { // potentials of a start or of the previous stage
 			r.s.LeaveFloat32(r.err)
 		}
@@ -42,7 +38,6 @@ func (r *run) tryWarmStart() error {
 		return err
 	}
 	if r.err <= startRegion {
-		r.warmStartAccepted = true
 		r.stages = r.stages[len(r.stages)-1:]
 		return nil
 	}

@@ -62,6 +62,9 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 	s.Marginals, s.Total = u, massB
 	kern.Scale(s.A, massA, s.A)
 	kern.Scale(s.B, massB, s.B)
+	for i, a := range s.A {
+		s.LogA[i] = logspace.Log(a)
+	}
 	for j, b := range s.B {
 		s.LogB[j] = logspace.Log(b)
 	}
@@ -161,11 +164,11 @@ func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	s := u.s
 	if u.a.Kind != penalty.KL {
 		f, share := u.a.Step(-softmax, s.Eps)
-		s.Alpha[i] = s.Eps*logspace.Log(s.A[i]) + f
+		s.Alpha[i] = s.Eps*s.LogA[i] + f
 		u.mass[i] = s.A[i] * share
 		return u.mass[i]
 	}
-	s.Alpha[i] = s.Eps*logspace.Log(s.A[i]) - damping(u.a.Rho, s.Eps)*softmax
+	s.Alpha[i] = s.Eps*s.LogA[i] - damping(u.a.Rho, s.Eps)*softmax
 	u.mass[i] = s.A[i] * math.Exp((softmax-u.shift)/(u.a.Rho+s.Eps))
 	return u.mass[i]
 }
@@ -239,7 +242,7 @@ func (u *penalisedRun) scale() {
 	}
 	for i, a := range s.A {
 		if a > 0 && !u.a.Exact() {
-			a *= math.Exp((s.Eps*logspace.Log(a) - s.Alpha[i] - u.shift) / u.a.Rho)
+			a *= math.Exp((s.Eps*s.LogA[i] - s.Alpha[i] - u.shift) / u.a.Rho)
 		}
 		q += a
 	}
@@ -282,7 +285,7 @@ func (u *penalisedRun) logMasses(by float64) float64 {
 	}
 	for i, a := range s.A {
 		if a > 0 {
-			q += a * u.a.Share(s.Alpha[i]-s.Eps*logspace.Log(a)+by, 1)
+			q += a * u.a.Share(s.Alpha[i]-s.Eps*s.LogA[i]+by, 1)
 		}
 	}
 	return logspace.Log(q / p)
@@ -308,7 +311,7 @@ func (u *penalisedRun) hold(dir, grad []float64) {
 	}
 }
 
-// gauge adds the shift to the potentials; those of weight 0 take the step of a vanishing weight.
+// gauge adds the shift to the potentials; those of columns that are to be empty take the step of a vanishing weight.
 func (u *penalisedRun) gauge(p *transport.Plan) *Penalties {
 	by := u.shift
 	out := &Penalties{u.a, u.b, make([]float64, len(p.A)), make([]float64, len(p.B))}
@@ -324,7 +327,7 @@ func (u *penalisedRun) gauge(p *transport.Plan) *Penalties {
 	}
 	for j, b := range p.B {
 		p.Beta[j] -= by
-		if p.G[j] -= by; b > semidual.ColumnUnderflow {
+		if p.G[j] -= by; u.want[j] > semidual.ColumnUnderflow {
 			out.ShareB[j] = u.b.Share(p.G[j], u.s.Col[j]/b)
 			continue
 		}

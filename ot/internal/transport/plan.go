@@ -32,7 +32,6 @@ type Plan struct {
 	Alpha, Beta []float64 // −Inf where the weight is 0; those of the last target of positive weight is 0
 	F, G        []float64 // the potentials of the KL form
 	Own         []float64 // β in the solver's own gauge, relative to reduced costs where rebased
-	lse         []float64 // ε log Σⱼ exp((βⱼ−cᵢⱼ)/ε) in that gauge; nil where T1 is not a
 	Mass        []float64 // T1
 	zeroB       []int     // where b is 0
 	Cost        geometry.Stats
@@ -59,10 +58,6 @@ func New(s *semidual.Function, beta, mass []float64, marginalL1 float64) *Plan {
 		p.Mass = p.A
 	}
 	p.potentials(s)
-	if mass == nil {
-		p.lse = p.Memory.Floats(s.N)
-		kern.Scale(p.lse, -1, p.F)
-	}
 	if r, ok := s.G.(*semidual.ReducedCosts); ok {
 		r.AddBase(p.Alpha, p.Beta)
 		r.AddBase(p.F, p.G)
@@ -80,7 +75,7 @@ func (p *Plan) potentials(s *semidual.Function) {
 	grid := s.GridSoftmin(p.Own)
 	for i, a := range s.A {
 		if a > 0 {
-			p.F[i] = p.Alpha[i] - s.Eps*logspace.Log(a)
+			p.F[i] = p.Alpha[i] - s.Eps*s.LogA[i]
 			continue
 		}
 		if grid != nil {
@@ -92,7 +87,7 @@ func (p *Plan) potentials(s *semidual.Function) {
 		p.F[i] = -mx - s.Eps*logspace.Log(sum)
 	}
 	var empty []int
-	for j, b := range s.B {
+	for j, b := range s.Wanted() {
 		if b > semidual.ColumnUnderflow {
 			p.G[j] = p.Beta[j] - s.Eps*s.LogB[j]
 		} else {
@@ -145,24 +140,13 @@ func (p *Plan) Points() *geometry.Cloud {
 	return nil
 }
 
-// exponentials writes exp((βⱼ−cⱼ−ref)/ε) to dst, of row i's costs c and their β, and returns ref and the sum.
-func (p *Plan) exponentials(i int, dst, own, c []float64) (ref, sum float64) {
-	if p.lse != nil {
-		ref = p.lse[i]
-		if sum = kern.RowExpScaled(dst, own, c, ref, 1/p.Eps); sum > 0.5 && sum < 2 {
-			return ref, sum
-		}
-	}
-	return rows.Softmax(dst, own, c, 1/p.Eps)
-}
-
 // Row writes row i of T to dst. cost is scratch.
 func (p *Plan) Row(i int, dst, cost []float64) {
 	if p.Mass[i] == 0 {
 		clear(dst)
 		return
 	}
-	_, sum := p.exponentials(i, dst, p.Own, p.Costs.Row(i, cost))
+	_, sum := rows.Softmax(dst, p.Own, p.Costs.Row(i, cost), 1/p.Eps)
 	kern.Scale(dst, p.Mass[i]/sum, dst)
 }
 
@@ -193,7 +177,7 @@ func (p *Plan) Relative(w *semidual.Worker, i int) (a Arcs) {
 		own = a.Gather(w.Cost, own)
 	}
 	a.T = w.Exp[:len(a.Costs)]
-	a.Ref, a.Sum = p.exponentials(i, a.T, own, a.Costs)
+	a.Ref, a.Sum = rows.Softmax(a.T, own, a.Costs, 1/p.Eps)
 	return a
 }
 
@@ -229,7 +213,7 @@ func (p *Plan) entries(w *semidual.Worker, i int) laplacian.Row {
 // LogRow writes row i of T and of log T relative to a common factor of the row, 0 where T is 0 for want of weight.
 func (p *Plan) LogRow(i int, t, logT, cost []float64) {
 	c := p.Costs.Row(i, cost)
-	ref, sum := p.exponentials(i, t, p.Own, c)
+	ref, sum := rows.Softmax(t, p.Own, c, 1/p.Eps)
 	kern.Scale(t, p.Mass[i]/sum, t)
 	kern.RowLogits(logT, p.Own, c, 1)
 	rows.Subtract(logT, ref)
@@ -322,7 +306,7 @@ func (p *Plan) Barycentric(y *mat.Dense) (out *mat.Dense) {
 		t := w.Block[:(hi-lo)*m]
 		for i := lo; i < hi; i++ {
 			row := t[(i-lo)*m : (i-lo+1)*m]
-			_, sum := p.exponentials(i, row, p.Own, p.Costs.Row(i, w.Cost))
+			_, sum := rows.Softmax(row, p.Own, p.Costs.Row(i, w.Cost), 1/p.Eps)
 			kern.Scale(row, 1/sum, row)
 		}
 		w.Gemm.Add(dense.View(out).Slice(lo, hi), 1, cpu.Dense(t, hi-lo, m), target)

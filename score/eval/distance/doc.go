@@ -11,7 +11,7 @@
 // A generator that draws only the digit 1, well, has precision near 1 and recall near a tenth: each of its images lies
 // among real ones, and nine tenths of the real images lie among none of its. Frechet and KID see the same as one number
 // each, larger than that of two halves of the real images, which is what to compare with: Frechet is biased upwards by
-// something of the order 1/n, KID is not, and is negative half the time for equal distributions.
+// something of the order 1/n, KID is not, and is often negative for equal distributions.
 //
 // The Fréchet distance of synthetic digits in the features of a LeNet trained on MNIST:
 //
