@@ -45,29 +45,31 @@ type SpyParams struct {
 
 // SpyOut has a value for each of Heard: mean squared errors of least squares and of the likeliest
 // parameters given the noise and the range, and the part of parameters that the latter, rounded,
-// gets right; and the mean squared error of guessing 3.
+// gets right; the mean squared error of guessing 3; and the noise of the run.
 type SpyOut struct {
 	Squares []float64 `json:"squares"`
 	Likely  []float64 `json:"likely"`
 	Right   []float64 `json:"right"`
 	Guess   float64   `json:"guess"`
+	Noise   Noise     `json:"noise"`
 }
 
 var spyOf = lab.Experiment[SpyParams, SpyOut]{
-	Name: "admm/eavesdrop", Version: 4,
-	Run: func(ctx context.Context, c *lab.Cell, p SpyParams) (SpyOut, error) {
+	Name: "admm/eavesdrop", Version: 5,
+	Run: func(ctx context.Context, c *lab.Cell, p SpyParams) (out SpyOut, err error) {
 		prob := caseStudy(c.Rand("market"))
 		a := admm.ADMM{Rounds: p.Rounds}
 		record := eavesdrop.Record{Problem: public(prob)}
 		a.Trace = record.Listen
+		listen := out.Noise.listen(prob, p.Alpha)
 		if p.Alpha == 0 {
 			a.MaxRounds = p.Rounds
 			lab.Must(a.Solve(ctx, prob))
 		} else {
+			a.Trace = func(s admm.Step) { record.Listen(s); listen(s) }
 			private := admm.Private{Budget: account.Budget{Alpha: p.Alpha}, Slope: slope}
 			lab.Must(a.SolvePrivate(ctx, prob, private, c.Rand(fmt.Sprintf("noise/%d", p.Repeat))))
 		}
-		var out SpyOut
 		for i, heard := range p.Heard {
 			heard := record.First(heard)
 			squares, _ := attack(prob, heard, 0)
@@ -115,6 +117,9 @@ var thinNoise = kit.NullOf("noise that hides nothing", spyOf, func(cells []spyCe
 		cells[i].Value = cells[0].Value
 	}
 })
+
+// halfNoiseHeard is the null of half the noise.
+var halfNoiseHeard = kit.Null("half the noise", spyOf, func(_ SpyParams, v *SpyOut) { v.Noise.Norms /= 2 })
 
 // spied is one point: root mean squares over the repeats, for each number of rounds heard.
 type spied struct {
@@ -215,6 +220,7 @@ func claimEavesdropper(v lab.View[SpyParams, SpyOut]) ([]lab.Claim, error) {
 			at[1].likely[last]/at[1].guess[last], 1, .2, "within a fifth of guessing", thinNoise),
 		kit.AtMost("error at α_p = 1000 over that at α_p = 1", "the noise is 1000 times smaller",
 			at[1000].likely[last]/at[1].likely[last], .8, "an effect that can be seen", guessing),
+		asAccounted(kit.Each(v.Cells, func(c spyCell) Noise { return c.Value.Noise }), halfNoiseHeard),
 	}, nil
 }
 

@@ -134,5 +134,6 @@ func claimPlan(v runView) ([]lab.Claim, error) {
 			"a loss that can be seen, for some target; the paper's α_p is lost", freeNoise),
 		kit.AtMost("most by which the feasible plan with noise misses a bound", "post-processing",
 			noisy.Violation, 1e-6, "residual 1e-8 of the projection, over plans of size 100", unprojected),
+		asAccounted(noiseOf(v.Cells), halfNoise),
 	}, nil
 }

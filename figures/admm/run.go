@@ -37,16 +37,21 @@ type RunOut struct {
 	Served    []float64 `json:"served"` // totals of targets in it
 	Asked     []float64 `json:"asked"`  // their upper bounds
 	Held      float64   `json:"held"`   // upper bounds of all sources together
+	Noise     Noise     `json:"noise"`
 }
 
 var runOf = lab.Experiment[RunParams, RunOut]{
-	Name: "admm/run", Version: 4,
+	Name: "admm/run", Version: 5,
 	Run: func(ctx context.Context, c *lab.Cell, p RunParams) (RunOut, error) {
 		prob := caseStudy(c.Rand("market"))
 		best := lab.Must(central.Solve(ctx, prob))
 		out := RunOut{Optimum: best.Value, Gap: best.Gap}
 		a := admm.ADMM{Eta: p.Eta}
+		listen := out.Noise.listen(prob, p.Alpha)
 		a.Trace = func(s admm.Step) {
+			if p.Alpha > 0 {
+				listen(s)
+			}
 			if s.Phase == admm.Transporting && s.Round <= p.Rounds {
 				out.Social = append(out.Social, social(prob, s.Plan))
 			}
@@ -109,6 +114,14 @@ var nothingCarried = kit.Null("nothing is carried", runOf, func(_ RunParams, v *
 	v.Social, v.Served, v.Plan = make([]float64, len(v.Social)), make([]float64, len(v.Served)),
 		make([]float64, len(v.Plan))
 })
+
+// noiseOf is that of runs.
+func noiseOf(cells []runCell) []Noise {
+	return kit.Each(cells, func(c runCell) Noise { return c.Value.Noise })
+}
+
+// halfNoise is the null of half the noise.
+var halfNoise = kit.Null("half the noise", runOf, func(_ RunParams, v *RunOut) { v.Noise.Norms /= 2 })
 
 // spread is the mean and the standard deviation of a number of cells; 0 of one cell.
 func spread[P, R any](cells []lab.Result[P, R], of func(R) float64) (mean, sd float64) {

@@ -153,5 +153,6 @@ func claimTradeOff(v runView) ([]lab.Claim, error) {
 			reversed),
 		kit.Law(kit.AtMostWithin("the largest feasible utility over the optimum", "optimality", over, 1, 1e-9,
 			"rounding of the repaired plan", beyondBounds)),
+		asAccounted(noiseOf(v.Cells), halfNoise),
 	}, nil
 }

@@ -157,5 +157,6 @@ func claimTrajectory(view runView) ([]lab.Claim, error) {
 			loud.Feasible/loud.Optimum, 1, .01, "close is taken as 1%", null),
 		kit.NearUnless(tooFew(view.Preset), "utility of the last plan at α_p = 1000 over the optimum",
 			"Figure 2(a): converges approximately", loud.Last/loud.Optimum, 1, .01, "close is taken as 1%", null),
+		asAccounted(noiseOf(view.Cells), halfNoise),
 	}, nil
 }

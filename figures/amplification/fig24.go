@@ -58,15 +58,17 @@ func (m MNISTNet) layers() nn.Layer {
 	)
 }
 
-// MNISTOut is the accuracy on test images after each of Steps.
+// MNISTOut is the accuracy on test images after each of Steps, and the noise of the steps since the training was begun
+// or resumed.
 type MNISTOut struct {
 	Accuracy   []float64 `json:"accuracy"`
 	Parameters int       `json:"parameters"`
+	Released   kit.Noise `json:"released"`
 }
 
 var mnistOf = lab.Experiment[MNISTParams, MNISTOut]{
 	Name:    "amplification/mnist",
-	Version: 1,
+	Version: 2,
 	Run:     runMNIST,
 	Work: func(p MNISTParams, dev *device.Device) lab.Work {
 		t := kit.Tally{Device: dev}
@@ -96,8 +98,8 @@ func runMNIST(ctx context.Context, c *lab.Cell, p MNISTParams) (out MNISTOut, er
 	}
 	t.Trace = func(done int) error {
 		c.Progress(done, t.Steps)
-		if !slices.Contains(p.Steps, done) {
-			return nil
+		if err := listen(&out.Released, t); err != nil || !slices.Contains(p.Steps, done) {
+			return err
 		}
 		a, err := accuracy(t.Net, sgd.Pixels(test), test.Labels)
 		if err != nil {
@@ -193,6 +195,9 @@ func Fig24() lab.Study[MNISTParams, MNISTOut] {
 // learntNothing is the null of a network that takes every digit for the same one.
 var learntNothing = kit.Null("a network at chance", mnistOf,
 	func(_ MNISTParams, v *MNISTOut) { v.Accuracy = slices.Repeat([]float64{.1}, len(v.Accuracy)) })
+
+// mute is the null of a training that releases no noise.
+var mute = kit.Null("no noise", mnistOf, func(_ MNISTParams, v *MNISTOut) { v.Released.Squares = 0 })
 
 // mnistAllowances are the steps that each route allows, and mnistCurves δ over steps.
 var (
@@ -417,6 +422,8 @@ func claimMNIST(v lab.View[MNISTParams, MNISTOut]) ([]lab.Claim, error) {
 			late-early, .116, .06, "the sum of the tolerances of both, in squares", learntNothing),
 		kit.AtLeastUnless(barely, "accuracy after 6880 steps less that after 283, at least",
 			"SSKG, B.2.5: 11.6 points", late-early, .05, "half of the paper's gap", learntNothing),
+		kit.AsAccounted(kit.Smoke(v.Preset, "42 values", ""), releasedSource,
+			kit.Each(trainings, func(c mnistCell) kit.Noise { return c.Value.Released }), releasedWhy, mute),
 	}, nil
 }
 

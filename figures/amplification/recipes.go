@@ -38,16 +38,18 @@ type RecipeParams struct {
 	Data     data.Origin `json:"data,omitzero" enum:",subset,sample" doc:"files: \"\" the official ones, or fewer"`
 }
 
-// RecipeOut is the accuracy on test images, and the noise that the budget asked for.
+// RecipeOut is the accuracy on test images, the noise that the budget asked for, and that of the steps since the
+// training was begun or resumed.
 type RecipeOut struct {
-	Accuracy float64 `json:"accuracy"`
-	Noise    float64 `json:"noise"`
-	Tested   int     `json:"tested"`
-	Seconds  float64 `json:"seconds"` // CPU seconds of the process in all
+	Accuracy float64   `json:"accuracy"`
+	Noise    float64   `json:"noise"`
+	Released kit.Noise `json:"released"`
+	Tested   int       `json:"tested"`
+	Seconds  float64   `json:"seconds"` // CPU seconds of the process in all
 }
 
 var recipeOf = lab.Experiment[RecipeParams, RecipeOut]{
-	Name: "amplification/recipe", Version: 1, Run: runRecipe,
+	Name: "amplification/recipe", Version: 2, Run: runRecipe,
 	Work: func(p RecipeParams, dev *device.Device) lab.Work {
 		t := kit.Tally{Device: dev}
 		if p.Features == "pixels" {
@@ -107,7 +109,10 @@ func runRecipe(ctx context.Context, c *lab.Cell, p RecipeParams) (out RecipeOut,
 		Optimiser: train.SGD{Rate: p.Rate, Momentum: .9},
 		Dir:       lab.Must(c.Scratch()),
 	}
-	t.Trace = func(done int) error { c.Progress(done, p.Steps); return nil }
+	t.Trace = func(done int) error {
+		c.Progress(done, p.Steps)
+		return listen(&out.Released, t)
+	}
 	t, _, err = t.Calibrate(ctx, dp.Budget{Epsilon: p.Epsilon, Delta: p.Delta})
 	lab.Check(err)
 	lab.Check(t.Run(ctx, dev, release.SeededKey(c.Seed)))
@@ -264,6 +269,9 @@ var guessedDigits = kit.Null("a classifier at chance", recipeOf,
 // quietDigits is the null of trainings with a tenth of the noise.
 var quietDigits = kit.Null("a tenth of the noise", recipeOf, func(_ RecipeParams, v *RecipeOut) { v.Noise /= 10 })
 
+// muteDigits is the null of trainings that release no noise.
+var muteDigits = kit.Null("no noise", recipeOf, func(_ RecipeParams, v *RecipeOut) { v.Released.Squares = 0 })
+
 // claimRecipes asks the project's goals, that something is learnt, and that the noise is that of the budget.
 func claimRecipes(v recipeView) (out []lab.Claim, err error) {
 	fewer := lab.Pick(v.Preset, "500 digits and a few steps", "10,000 digits at a larger ε",
@@ -280,5 +288,6 @@ func claimRecipes(v recipeView) (out []lab.Claim, err error) {
 				"dp.Epsilon, which did not choose it", r.epsilon()/r.p.Epsilon, 1, 1e-3,
 				"a search to .1 % of ε or less", quietDigits))
 	}
-	return out, nil
+	seen := kit.Each(v.Cells, func(c lab.Result[RecipeParams, RecipeOut]) kit.Noise { return c.Value.Released })
+	return append(out, kit.AsAccounted("", releasedSource, seen, releasedWhy, muteDigits)), nil
 }

@@ -255,7 +255,7 @@ func backwardTable(out BackwardOut) lab.Table {
 
 func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error) {
 	cell := v.Cells[0]
-	agree, memory := math.Inf(-1), math.Inf(1)
+	agree, memory, unrolled := math.Inf(-1), math.Inf(1), math.NaN()
 	tape := map[int]float64{}
 	var x, y []float64
 	for _, c := range cell.Value.Costs {
@@ -270,6 +270,7 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 			tape[c.N] = c.Tape
 		} else {
 			x, y = append(x, math.Log(float64(c.Iterations))), append(y, math.Log(c.Cost.Seconds))
+			unrolled = c.Error // of the most iterations at last
 		}
 	}
 	for _, c := range cell.Value.Costs {
@@ -279,6 +280,9 @@ func claimBackward(v lab.View[BackwardParams, BackwardOut]) ([]lab.Claim, error)
 	}
 	tooShort := kit.Smoke(v.Preset, "times of milliseconds, and few iterations", "")
 	return []lab.Claim{
+		kit.AtMostUnless(tooShort, "difference between the gradient unrolled over the most iterations, in the log "+
+			"domain, and the analytic one", "one gradient", unrolled, 1e-3,
+			"a thousand iterations give six digits here", freeAndWrong),
 		kit.AtMost("largest difference between the analytic and implicit methods", "one gradient",
 			agree, 1e-9, "conjugate gradients stop at a residual of 1e-13, times the condition of D",
 			freeAndWrong),

@@ -49,6 +49,7 @@ type ColourParams struct {
 // frogs; ab.npy, the first in the colours of the second, and ba.npy.
 type ColourOut struct {
 	Eps        float64 `json:"eps"`
+	ByPlan     float64 `json:"eps_by_plan"` // the same, by the plan's entries
 	Status     string  `json:"status"`
 	Iterations int     `json:"iterations"`
 	// Before and After are exact W₂² in OKLab between fresh pixels: of the two pictures, and of a in b's colours and b;
@@ -63,7 +64,7 @@ type ColourOut struct {
 }
 
 var colourOf = lab.Experiment[ColourParams, ColourOut]{
-	Name: "analytic/colour", Version: 2,
+	Name: "analytic/colour", Version: 3,
 	Run: func(ctx context.Context, c *lab.Cell, p ColourParams) (ColourOut, error) {
 		photographs := lab.Must(data.CIFAR10(ctx, sample.From(data.Sample), data.Train))
 		ships, frogs := p.mosaic(photographs, "ship", c.Rand("ships")), p.mosaic(photographs, "frog", c.Rand("frogs"))
@@ -73,6 +74,7 @@ var colourOf = lab.Experiment[ColourParams, ColourOut]{
 		out := ColourOut{Eps: p.Ratio * mat.Sum(ot.Cost(prob.Geometry)) / float64(p.Samples*p.Samples)}
 		plan := lab.Must(ot.LBFGS{Eps: out.Eps, Tol: 1e-9}.Solve(ctx, prob))
 		out.Status, out.Iterations = plan.Status.String(), plan.Iterations
+		out.ByPlan = kit.Epsilon(plan.Matrix(), x, y)
 		toB, toA := lab.Must(plan.At(a)), lab.Must(plan.AtTargets(b))
 		ab, ba, moved := inSRGB(toB.Barycentric(y)), inSRGB(toA.Barycentric(x)), plan.Barycentric(y)
 		out.MeanShift, out.Spread = meanDistance(moved, y), variance(moved)/variance(y)
@@ -161,6 +163,9 @@ func colourGrid(set lab.Setting) []ColourParams {
 // sameColours is the null of pictures that keep their colours.
 var sameColours = kit.Null("pictures that keep their colours", colourOf,
 	func(_ ColourParams, v *ColourOut) { v.After, v.MeanShift = v.Before, math.Sqrt(v.Before) })
+
+// bluntColours is the null of plans at twice the ε.
+var bluntColours = kit.Null("twice the ε", colourOf, func(_ ColourParams, v *ColourOut) { v.ByPlan *= 2 })
 
 // widerColours is the null of colours that spread beyond the target's, the more the larger ε.
 var widerColours = kit.Null("colours that spread with ε", colourOf,
@@ -283,6 +288,8 @@ func claimColour(v lab.View[ColourParams, ColourOut]) ([]lab.Claim, error) {
 			"transport reaches its target", last.After/last.Before, 0.2,
 			"a fifth; two draws of the target differ by the last column but one of the table, which is less",
 			sameColours),
+		kit.EpsilonAsked(kit.Each(cells, func(c colourCell) float64 { return c.Value.ByPlan / c.Value.Eps }),
+			bluntColours),
 	}, nil
 }
 

@@ -55,22 +55,28 @@ const (
 // FlowOut describes a flow. Artifacts: data.npy and end.npy, n×2.
 type FlowOut struct {
 	Eps      float64   `json:"eps"`
-	W        []float64 `json:"w"`        // exact W₂² to the data after each step, from the start
-	Spread   float64   `json:"spread"`   // variance of the points at the end over that of the data
-	Unsolved int       `json:"unsolved"` // steps whose plan did not converge
+	W        []float64 `json:"w"`           // exact W₂² to the data after each step, from the start
+	Spread   float64   `json:"spread"`      // variance of the points at the end over that of the data
+	Unsolved int       `json:"unsolved"`    // steps whose plan did not converge
+	ByPlan   float64   `json:"eps_by_plan"` // ε by the entries of the first plan
+	// Slope is that of the loss along its gradient, by a central difference at the start, over the gradient's length.
+	Slope float64 `json:"slope"`
 }
 
 var flowOf = lab.Experiment[FlowParams, FlowOut]{
-	Name: "analytic/flow", Version: 1,
+	Name: "analytic/flow", Version: 2,
 	Run: func(ctx context.Context, c *lab.Cell, p FlowParams) (FlowOut, error) {
 		x, y := normal(c.Rand("start"), p.N, 0.3), halfMoons(c.Rand("data"), p.N)
 		out := FlowOut{Eps: p.Ratio * mat.Sum(ot.Cost(ot.Points(y, y, ot.SqEuclidean))) / float64(p.N*p.N)}
+		out.ByPlan = kit.Epsilon(lab.Must(flowSolver(out.Eps).Solve(ctx, ot.Problem{
+			Geometry: ot.Points(x, y, ot.SqEuclidean)})).Matrix(), x, y)
+		out.Slope = slopeAlong(ctx, p.Loss, x, y, out.Eps)
 		for step := 0; ; step++ {
 			out.W = append(out.W, distance(ctx, x, y))
 			if step == p.Steps {
 				break
 			}
-			grad, status := lossGradient(ctx, p.Loss, x, y, out.Eps)
+			_, grad, status := lossGradient(ctx, p.Loss, x, y, out.Eps)
 			if status != ot.Converged {
 				out.Unsolved++
 			}
@@ -83,19 +89,36 @@ var flowOf = lab.Experiment[FlowParams, FlowOut]{
 	},
 }
 
-// lossGradient is that of a loss with respect to the points x.
-func lossGradient(ctx context.Context, loss string, x, y *mat.Dense, eps float64) (*mat.Dense, ot.Status) {
-	of := ot.Objective{Solver: ot.LBFGS{Eps: eps, Tol: 1e-8}, Loss: ot.RegKL}
+func flowSolver(eps float64) ot.LBFGS { return ot.LBFGS{Eps: eps, Tol: 1e-8} }
+
+// lossGradient is a loss and its gradient with respect to the points x.
+func lossGradient(ctx context.Context, loss string, x, y *mat.Dense, eps float64) (float64, *mat.Dense, ot.Status) {
+	of := ot.Objective{Solver: flowSolver(eps), Loss: ot.RegKL}
 	switch loss {
 	case flowDivergence:
 		divergence := ot.Divergence{Of: of}
 		d := lab.Must(divergence.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX))
-		return d.X, d.Status
+		return d.Value, d.X, d.Status
 	case flowSharp:
 		of.Loss = ot.Sharp
 	}
 	t := lab.Must(of.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX))
-	return t.X, t.Status
+	return t.Value, t.X, t.Status
+}
+
+// slopeAlong is the difference of a loss to both sides along its gradient, over what the gradient's length says.
+func slopeAlong(ctx context.Context, loss string, x, y *mat.Dense, eps float64) float64 {
+	const step = .01 // in all coordinates together
+	_, grad, _ := lossGradient(ctx, loss, x, y, eps)
+	length := mat.Norm(grad, 2)
+	at := func(t float64) float64 {
+		var moved mat.Dense
+		moved.Scale(t/length, grad)
+		moved.Add(x, &moved)
+		value, _, _ := lossGradient(ctx, loss, &moved, y, eps)
+		return value
+	}
+	return (at(step) - at(-step)) / (2 * step * length)
 }
 
 // normal is a normal cloud in the plane.
@@ -148,6 +171,10 @@ func flowGrid(set lab.Setting) []FlowParams {
 // plans that did not converge.
 var standingStill = kit.Null("points that do not move", flowOf,
 	func(p FlowParams, v *FlowOut) { v.Unsolved, v.Spread, v.W = p.Steps, .2, v.W[:1] })
+
+// otherLoss is the null of half a gradient and of twice the ε.
+var otherLoss = kit.Null("half the gradient, of twice the ε", flowOf,
+	func(_ FlowParams, v *FlowOut) { v.Slope, v.ByPlan = 2*v.Slope, 2*v.ByPlan })
 
 // arrived is the null of a regularised loss without a bias.
 var arrived = kit.Null("points as wide as the data by every loss", flowOf,
@@ -250,6 +277,11 @@ func claimFlow(v lab.View[FlowParams, FlowOut]) ([]lab.Claim, error) {
 		kit.AtMost("distance left by the sharp loss at the small ε over that at the large one",
 			"Proposition 1: S approaches W", last(cells[4])/last(sharp), 0.5,
 			"half; the bias of the sharp loss falls exponentially in 1/ε", standingStill),
+		kit.AtMost("central difference of the loss along its gradient over the gradient's length, at the start, less "+
+			"1, largest", "points descend the gradient of their loss",
+			lab.Most(cells, func(c flowCell) float64 { return math.Abs(c.Value.Slope - 1) }), 1e-3,
+			"the square of each point's step over √ε, and plans solved to 1e-8", otherLoss),
+		kit.EpsilonAsked(kit.Each(cells, func(c flowCell) float64 { return c.Value.ByPlan / c.Value.Eps }), otherLoss),
 	}, nil
 }
 

@@ -210,13 +210,13 @@ func claimNoCopies(v view, private, actual []cell, over string, classifiers ...i
 // claimReleases is that no attack tells members, where it was run, and that releases vary as their noise was
 // accounted for.
 func claimReleases(v view) (out []lab.Claim) {
-	attacked, off := math.Inf(-1), math.Inf(-1)
+	attacked, seen := math.Inf(-1), []kit.Noise(nil)
 	for _, c := range v.Cells {
 		if j := c.Value.Judged; c.Params.Method.epsilon() > 0 && !math.IsNaN(j.AUC) {
 			attacked = max(attacked, (j.AUC-.5)/j.AUCError)
 		}
 		if n := c.Value.Values; n > 0 {
-			off = max(off, math.Abs(c.Value.Released-1)/math.Sqrt(2/float64(n)))
+			seen = append(seen, kit.Noise{Squares: c.Value.Released * float64(n), Values: n})
 		}
 	}
 	if !math.IsInf(attacked, 0) {
@@ -225,8 +225,7 @@ func claimReleases(v view) (out []lab.Claim) {
 				"of images at quick, and for training and test images that differ; the training images themselves "+
 				"are above 25", copies))
 	}
-	return append(out, kit.AtMost("mean square of what was released over the variance that was accounted for, less "+
-		"1, in standard errors, largest", "algorithm 1, with the noise that was calibrated", off, 5,
+	return append(out, kit.AsAccounted("", "algorithm 1, with the noise that was calibrated", seen,
 		"the largest of some dozens; the clipped gradient adds less than one", overspent))
 }
 

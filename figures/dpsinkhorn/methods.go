@@ -155,7 +155,7 @@ func runImages(ctx context.Context, c *lab.Cell, p Params) (out Out, err error) 
 	out = Out{
 		Name: train.Name, Classes: train.Classes, Tested: test.Len(), Epsilon: spent.Epsilon,
 		Published: spent.published, Multiplier: spent.sigma,
-		Released: seen.sum / float64(seen.values), Values: seen.values, Kind: spent.Kind.String(),
+		Released: seen.Mean(), Values: seen.Values, Kind: spent.Kind.String(),
 		Accountant: spent.Accountant,
 	}
 	synthetic := lab.Must(draw(c.Rand(fmt.Sprint("sample", p.Repeat)), p.Synthetic))
@@ -239,9 +239,9 @@ func (p Params) train(ctx context.Context, dev *device.Device, images *data.Imag
 	m, g, err := synth.Calibrate(ctx, p.method(public, images), public,
 		dp.Budget{Epsilon: p.Method.Epsilon, Delta: p.delta()})
 	lab.Check(err)
-	watched := new(released)
+	watched := new(kit.Noise)
 	if t, ok := m.(dpsinkhorn.Training); ok {
-		watched.watch(&t)
+		watch(watched, &t)
 		m = t
 	}
 	made := lab.Must(m.Train(ctx, dev, images, r))

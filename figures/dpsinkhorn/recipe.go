@@ -97,33 +97,22 @@ type cost struct {
 	dp.Guarantee         // that holds
 	sigma        float64 // noise multiplier
 	published    float64 // ε of rows by the paper's accounting, which is not justified
-	released     released
-}
-
-// released sums the squares of what a training released, in units of its noise, over one of many steps.
-type released struct {
-	sum    float64
-	values int
+	released     kit.Noise
 }
 
 // releaseEvery is how many steps lie between two whose releases are looked at.
 const releaseEvery = 100
 
 // watch has a training, if it has noise, report its releases.
-func (r *released) watch(t *dpsinkhorn.Training) {
+func watch(seen *kit.Noise, t *dpsinkhorn.Training) {
 	if t.Sanitiser == nil || t.Sanitiser.Noise() == 0 {
 		return
 	}
 	noise := t.Sanitiser.Noise()
 	t.Trace = func(step int, a *device.Array) {
-		if step%releaseEvery > 0 {
-			return
+		if step%releaseEvery == 0 {
+			seen.Add(lab.Must(a.Float64s()), noise)
 		}
-		values := lab.Must(a.Float64s())
-		for _, v := range values {
-			r.sum += v * v / (noise * noise)
-		}
-		r.values += len(values)
 	}
 }
 
@@ -150,8 +139,8 @@ func (r Recipe) train(ctx context.Context, dev *device.Device, images *data.Imag
 		lab.Check(err)
 		spent.sigma = t.Sanitiser.(dpsinkhorn.WholeBatch).NoiseMultiplier
 	}
-	watched := new(released)
-	watched.watch(&t)
+	watched := new(kit.Noise)
+	watch(watched, &t)
 	gen := lab.Must(t.Train(ctx, dev, images, run))
 	spent.released = *watched
 	return func(rng *rand.Rand, n int) (*data.Images, error) {

@@ -65,6 +65,7 @@ type PlanParams struct {
 // projection of each USPS digit.
 type PlanOut struct {
 	Eps        float64     `json:"eps"`
+	ByPlan     float64     `json:"eps_by_plan"` // the same, by the plan's entries
 	MeanCost   float64     `json:"mean_cost"`
 	Status     string      `json:"status"`
 	Iterations int         `json:"iterations"`
@@ -81,7 +82,7 @@ type PlanOut struct {
 }
 
 var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
-	Name: "tour/digits-plan", Version: 2,
+	Name: "tour/digits-plan", Version: 3,
 	Run: func(ctx context.Context, c *lab.Cell, p PlanParams) (PlanOut, error) {
 		u, m := sampleDigits(ctx, c, p.N, p.Data)
 		usps, mnist := u.Mat(), m.Mat()
@@ -93,7 +94,7 @@ var digitsPlan = lab.Experiment[PlanParams, PlanOut]{
 			return nil
 		}}}.Solve(ctx, prob))
 		out := describePlan(plan, u.Labels, m.Labels)
-		out.MeanCost = mean
+		out.MeanCost, out.ByPlan = mean, kit.Epsilon(plan.Matrix(), x, y)
 		return out, errors.Join(kit.Write(c, "usps.npy", usps), kit.Write(c, "mnist.npy", mnist),
 			kit.Write(c, "plan.npy", plan.Matrix()), kit.Write(c, "projection.npy", plan.Barycentric(mnist)))
 	},
@@ -166,6 +167,9 @@ var unsolved = kit.NullOf("unsolved plans in reverse order", digitsPlan,
 			cells[i].Value.MarginalL1, cells[i].Value.Gap = .1, .1
 		}
 	})
+
+// twiceEpsilon is the null of plans at twice the ε.
+var twiceEpsilon = kit.Null("twice the ε", digitsPlan, func(_ PlanParams, v *PlanOut) { v.ByPlan *= 2 })
 
 // independentPairs is the null of digits that are coupled at random.
 var independentPairs = kit.Null("independent pairs", digitsPlan,
@@ -328,6 +332,9 @@ func claimDigits(v digitsView) ([]lab.Claim, error) {
 		kit.AtLeast("mass that stays in its class at the smallest ε, over chance",
 			"more than the independent coupling's", first.Value.SameClass/first.Value.Chance, 2,
 			"twice chance, which is some .11: pixels tell digits apart", independentPairs),
+		kit.EpsilonAsked(kit.Each(plans, func(r planCell) float64 {
+			return r.Value.ByPlan / (r.Params.Ratio * r.Value.MeanCost)
+		}), twiceEpsilon),
 	}, nil
 }
 
