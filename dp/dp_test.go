@@ -266,26 +266,28 @@ func TestCalibration(t *testing.T) {
 
 // What a search leaves unknown far from the budget, and the shorter way to an answer near it, are of
 // no consequence for what it returns: the guarantee encloses an answer of its own, nearly all of the
-// budget is spent, and a budget far below any ε is out of reach.
+// budget is spent, and a budget far below any ε is out of reach. It does not ask twice what it knows,
+// nor bisect towards a value that is near an end.
 func TestCalibrationIsCertified(t *testing.T) {
 	for _, c := range []struct {
-		b     Budget
-		event func(x float64) Event
-		most  float64 // of the budget that may be left over
+		eps, delta, rate   float64
+		steps, group, most int     // questions at most
+		left               float64 // of the budget that may be left over
 	}{
-		{Budget{Epsilon: .5, Delta: 1e-5}, func(x float64) Event { return SGD(x, 1e-6, 1_000_000) }, 2e-3},
-		{Budget{Epsilon: .1, Delta: 1e-6}, func(x float64) Event { return SGD(x, 1e-5, 100_000) }, 2e-3},
-		{Budget{Epsilon: 2.6, Delta: 1e-5, Relation: Relation{Group: 60}},
-			func(x float64) Event { return SGD(x, .001, 1000) }, 1e-2},
+		{.5, 1e-5, 1e-6, 1_000_000, 0, 10, 2e-3}, {.1, 1e-6, 1e-5, 100_000, 0, 10, 2e-3},
+		{2.6, 1e-5, .001, 1000, 60, 12, 1e-2}, {.0503, 1.66e-8, 3.96e-5, 46_736, 0, 7, 1e-7},
+		{2, 1e-6, .013, 700, 0, 8, 1e-7}, {1, 1e-5, 1e-6, 10_000_000, 0, 10, 1e-7},
 	} {
-		x, g, err := MinNoise(t.Context(), c.b, c.event)
-		if err != nil {
-			t.Fatal(err)
+		asked, r := 0, Relation{Group: c.group}
+		event := func(x float64) Event { asked++; return SGD(x, c.rate, c.steps) }
+		x, g, err := MinNoise(t.Context(), Budget{Epsilon: c.eps, Delta: c.delta, Relation: r}, event)
+		if asked > c.most || err != nil {
+			t.Errorf("%+v: %v after %d questions", c, err, asked)
 		}
-		own, err := Epsilon(t.Context(), c.event(x), c.b.Relation, c.b.Delta)
-		if err != nil || own.Lower > g.Epsilon || g.Lower > own.Epsilon || g.Epsilon > c.b.Epsilon ||
-			g.Epsilon < c.b.Epsilon*(1-c.most) || g.Relation != c.b.Relation {
-			t.Errorf("noise %v: %v, lower end %v; asked again %v, %v", x, g, g.Lower, own, err)
+		own := epsilon(t, event(x), r, c.delta)
+		if own.Lower > g.Epsilon || g.Lower > own.Epsilon || g.Epsilon > c.eps || g.Epsilon < c.eps*(1-c.left) ||
+			g.Relation != r {
+			t.Errorf("%+v, noise %v: %v, lower end %v; asked again %v", c, x, g, g.Lower, own)
 		}
 	}
 	fixed := func(float64) Event { return SGD(1, .01, 1000) }
@@ -417,23 +419,6 @@ func TestSelectionAtTheEnds(t *testing.T) {
 			pair.Binomial(0, 1))), Times: 1}})
 		if got := order(2); got < c.logMean {
 			t.Errorf("%v: moment %v, of the mean alone %v", e, got, c.logMean)
-		}
-	}
-}
-
-// A calibration does not ask twice what it knows, nor bisect towards a value that is near an end.
-func TestCalibrationsAskLittle(t *testing.T) {
-	for _, c := range []struct {
-		eps, delta, rate float64
-		steps, most      int
-	}{{.0503, 1.66e-8, 3.96e-5, 46_736, 7}, {2, 1e-6, .013, 700, 8}, {1, 1e-5, 1e-6, 10_000_000, 10}} {
-		asked := 0
-		_, g, err := MinNoise(t.Context(), Budget{Epsilon: c.eps, Delta: c.delta}, func(x float64) Event {
-			asked++
-			return SGD(x, c.rate, c.steps)
-		})
-		if err != nil || g.Epsilon > c.eps || g.Epsilon < c.eps*(1-1e-7) || asked > c.most {
-			t.Errorf("%+v: %v, %v after %d questions", c, g, err, asked)
 		}
 	}
 }

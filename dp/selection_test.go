@@ -10,42 +10,45 @@ import (
 	"coupling/lab/must"
 )
 
-// The best of K runs of randomised response on three answers: the law of the best is that of the
-// generating function of K at the distribution function of a run. Exact δ, in both directions, lies
+// generating is the generating function of the number of runs of e.
+func generating(e dp.RepeatAndSelect, x float64) float64 {
+	switch {
+	case e.Poisson > 0:
+		return math.Exp(e.Poisson * (x - 1))
+	case e.Shape == 0:
+		return math.Log(1-(1-e.Gamma)*x) / math.Log(e.Gamma)
+	}
+	return (math.Pow(1-(1-e.Gamma)*x, -e.Shape) - 1) / (math.Pow(e.Gamma, -e.Shape) - 1)
+}
+
+// bestOf is the law of the best of the runs of e, whose answers have the law p: that of the generating
+// function at the distribution function of a run.
+func bestOf(e dp.RepeatAndSelect, p ...float64) (law []float64) {
+	below, last := 0.0, 0.0
+	if e.Poisson > 0 { // no run
+		last = generating(e, 0)
+		law = append(law, last)
+	}
+	for _, m := range p {
+		below += m
+		v := generating(e, min(below, 1))
+		law, last = append(law, v-last), v
+	}
+	return law
+}
+
+// The best of K runs of randomised response on three answers: exact δ, in both directions, lies
 // below what is accounted for, at every ε.
 func TestRepeatAndSelect(t *testing.T) {
-	p, q := []float64{.25, .3, .45}, []float64{.3, .32, .38}
 	const eps = .1824 // above the largest |log p/q|, which is log 1.2
 	for _, e := range []dp.RepeatAndSelect{{Shape: 1, Gamma: .1}, {Shape: 0, Gamma: .05}, {Shape: -.5, Gamma: .01},
 		{Shape: 3, Gamma: .5}, {Poisson: 5}} {
 		e.Event = dp.Pure{Epsilon: eps}
-		generating := func(x float64) float64 {
-			switch {
-			case e.Poisson > 0:
-				return math.Exp(e.Poisson * (x - 1))
-			case e.Shape == 0:
-				return math.Log(1-(1-e.Gamma)*x) / math.Log(e.Gamma)
-			}
-			return (math.Pow(1-(1-e.Gamma)*x, -e.Shape) - 1) / (math.Pow(e.Gamma, -e.Shape) - 1)
-		}
-		best := func(p []float64) (law []float64) {
-			below, last := 0.0, 0.0
-			if e.Poisson > 0 { // no run
-				last = generating(0)
-				law = append(law, last)
-			}
-			for _, m := range p {
-				below += m
-				v := generating(min(below, 1))
-				law, last = append(law, v-last), v
-			}
-			return law
-		}
 		const h = 1e-6
-		if mean := (1 - generating(1-h)) / h; math.Abs(mean/e.Mean()-1) > 1e-3 {
+		if mean := (1 - generating(e, 1-h)) / h; math.Abs(mean/e.Mean()-1) > 1e-3 {
 			t.Errorf("%v: mean %v, of the generating function %v", e, e.Mean(), mean)
 		}
-		a, b := best(p), best(q)
+		a, b := bestOf(e, .25, .3, .45), bestOf(e, .3, .32, .38)
 		for _, at := range []float64{.05, .2, .4, .7} {
 			there, back := 0.0, 0.0
 			for i := range a {
@@ -72,25 +75,18 @@ func TestRepeatAndSelect(t *testing.T) {
 	}
 }
 
-// Poisson selections, which may release nothing, lie above their exact compositions: the best of K
-// bits is 1 unless all are 0.
+// Poisson selections, which may release nothing, lie above their exact compositions.
 func TestComposedPoissonSelections(t *testing.T) {
 	const eps, delta = 3, 1e-6
 	truth := 1 / (1 + math.Exp(-eps)) * (1 - 1e-9)
-	for _, c := range []struct {
-		mean  float64
-		times int
-	}{{.001, 10}, {.01, 100}, {.2, 100}, {1, 10}} {
-		best := func(p float64) []float64 {
-			none, zeros := math.Exp(-c.mean), math.Exp(-c.mean*p)
-			return []float64{none, zeros - none, 1 - zeros}
-		}
-		d := must.Get(pair.NewDiscrete(best(truth), best(1-truth)))
-		steps := []pair.Step{{Pair: d, Times: c.times}}
+	for mean, times := range map[float64]int{.001: 10, .01: 100, .2: 100, 1: 10} {
+		e := dp.RepeatAndSelect{Event: dp.Pure{Epsilon: eps}, Poisson: mean}
+		d := must.Get(pair.NewDiscrete(bestOf(e, 1-truth, truth), bestOf(e, truth, 1-truth)))
+		steps := []pair.Step{{Pair: d, Times: times}}
 		exact := must.Get(dp.Best{}.Bound(t.Context(), steps, pair.EpsilonAt(delta)))
-		e := dp.Repeat{Times: c.times, Event: dp.RepeatAndSelect{Event: dp.Pure{Epsilon: eps}, Poisson: c.mean}}
-		if g := must.Get(dp.Epsilon(t.Context(), e, dp.Relation{}, delta)); g.Epsilon < exact.Lower {
-			t.Errorf("%v: %v, exactly %v", e, g.Epsilon, exact)
+		g := must.Get(dp.Epsilon(t.Context(), dp.Repeat{Times: times, Event: e}, dp.Relation{}, delta))
+		if g.Epsilon < exact.Lower {
+			t.Errorf("%d × %v: %v, exactly %v", times, e, g.Epsilon, exact)
 		}
 	}
 }

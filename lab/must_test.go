@@ -18,21 +18,19 @@ import (
 // Must ends a drawing and claims with the error itself, which callers can tell apart.
 func TestMustEndsDrawAndClaims(t *testing.T) {
 	missing := errors.New("missing")
-	study := lab.Study[int, int]{
-		Name: "test/must", Grid: func(lab.Setting) []int { return nil },
-		Experiment: lab.Experiment[int, int]{Name: "test/must"},
-		Draw:       func(lab.View[int, int]) (lab.Exhibit, error) { return lab.Must(lab.Exhibit{}, missing), nil },
-		Claims:     func(lab.View[int, int]) ([]lab.Claim, error) { lab.Check(missing); return nil, nil },
-	}
+	f := study{
+		Name: "test/must", Grid: grid(), Experiment: shared(1).Experiment,
+		Draw:   func(view) (lab.Exhibit, error) { return lab.Must(lab.Exhibit{}, missing), nil },
+		Claims: func(view) ([]lab.Claim, error) { lab.Check(missing); return nil, nil },
+	}.Figure()
 	store := lab.Must(lab.OpenStore(t.TempDir()))
-	f, set := study.Figure(), lab.Setting{Preset: lab.Smoke}
-	if _, err := f.Draw(store, set); !errors.Is(err, missing) {
+	if _, err := f.Draw(store, smoke); !errors.Is(err, missing) {
 		t.Errorf("Draw: %v", err)
 	}
-	if _, err := f.Claims(store, set); !errors.Is(err, missing) {
+	if _, err := f.Claims(store, smoke); !errors.Is(err, missing) {
 		t.Errorf("Claims: %v", err)
 	}
-	if _, err := f.Sabotaged(store, set, lab.Quick); !errors.Is(err, missing) {
+	if _, err := f.Sabotaged(store, smoke, lab.Quick); !errors.Is(err, missing) {
 		t.Errorf("Sabotaged: %v", err)
 	}
 }

@@ -2,7 +2,6 @@ package lab_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -10,87 +9,75 @@ import (
 	"coupling/lab/must"
 )
 
-// A drawing or a claim that asks for cells which the study does not list ends with an error that names them.
-func TestMissingCells(t *testing.T) {
-	type P struct{ N int }
-	double := lab.Experiment[P, int]{Name: "double", Version: 1,
-		Run: func(_ context.Context, _ *lab.Cell, p P) (int, error) { return 2 * p.N, nil }}
-	shared := lab.Part[P, int]{Experiment: double, Grid: func(lab.Setting) []P { return []P{{7}} }}
-	study := lab.Study[P, int]{
-		Name: "test/double", Experiment: double, Grid: func(lab.Setting) []P { return []P{{1}, {2}} },
-		Draw:   func(v lab.View[P, int]) (lab.Exhibit, error) { shared.View(v.Source); return lab.Exhibit{}, nil },
-		Claims: func(v lab.View[P, int]) ([]lab.Claim, error) { v.At(P{3}); return nil, nil },
-	}
-	store := must.Get(lab.OpenStore(t.TempDir()))
-	set := lab.Setting{Preset: lab.Smoke, Seed: 1}
-	listed := study
-	listed.Also = []lab.Cells{shared}
-	for _, j := range listed.Figure().Jobs(set) {
-		if _, err := j.Try(t.Context(), store); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := listed.Figure().Draw(store, set); err != nil {
-		t.Errorf("listed in Also: %v", err)
-	}
-	if _, err := study.Figure().Draw(store, set); err == nil || !strings.Contains(err.Error(), "cells of double") {
-		t.Errorf("not listed in Also: %v", err)
-	}
-	if _, err := study.Figure().Claims(store, set); err == nil || !strings.Contains(err.Error(), "no cell {N:3}") {
-		t.Errorf("not of the grid: %v", err)
+type (
+	study = lab.Study[int, int]
+	part  = lab.Part[int, int]
+	view  = lab.View[int, int]
+)
+
+var smoke = lab.Setting{Preset: lab.Smoke, Seed: 1}
+
+func grid(ns ...int) func(lab.Setting) []int { return func(lab.Setting) []int { return ns } }
+
+// shared is the part with the double of n.
+func shared(n int) part {
+	return part{Experiment: lab.Experiment[int, int]{Name: "double", Version: 1,
+		Run: func(_ context.Context, _ *lab.Cell, n int) (int, error) { return 2 * n, nil }}, Grid: grid(n)}
+}
+
+// doubles draws the double of 7, which it lists in Also, and claims something of that of 3, which it lacks.
+func doubles() study {
+	return study{
+		Name: "test/double", Experiment: shared(1).Experiment, Grid: grid(1, 2), Also: []lab.Cells{shared(7)},
+		Draw:   func(v view) (lab.Exhibit, error) { shared(7).View(v.Source); return lab.Exhibit{}, nil },
+		Claims: func(v view) ([]lab.Claim, error) { v.At(3); return nil, nil },
 	}
 }
 
-type parts struct{ N int }
-
-var doubled = lab.Experiment[parts, int]{Name: "double", Version: 1,
-	Run: func(_ context.Context, _ *lab.Cell, p parts) (int, error) { return 2 * p.N, nil }}
-
-var errMine = errors.New("mine")
-
-func doubles() lab.Study[parts, int] {
-	grid := func(lab.Setting) []parts { return []parts{{1}} }
-	return lab.Study[parts, int]{
-		Name: "test/double", Experiment: doubled, Grid: grid,
-		Also:   []lab.Cells{lab.Part[parts, int]{Experiment: doubled, Grid: grid}},
-		Draw:   func(lab.View[parts, int]) (lab.Exhibit, error) { return lab.Exhibit{}, nil },
-		Claims: func(lab.View[parts, int]) ([]lab.Claim, error) { return nil, nil },
+// A drawing or a claim that asks for cells which the study does not list ends with an error that names them.
+func TestMissingCells(t *testing.T) {
+	store, study := must.Get(lab.OpenStore(t.TempDir())), doubles()
+	for _, j := range study.Figure().Jobs(smoke) {
+		must.Get(j.Try(t.Context(), store))
+	}
+	if _, err := study.Figure().Draw(store, smoke); err != nil {
+		t.Errorf("listed in Also: %v", err)
+	}
+	study.Also = nil
+	if _, err := study.Figure().Draw(store, smoke); err == nil || !strings.Contains(err.Error(), "cells of double") {
+		t.Errorf("not listed in Also: %v", err)
+	}
+	if _, err := study.Figure().Claims(store, smoke); err == nil || !strings.Contains(err.Error(), "no cell 3") {
+		t.Errorf("not of the grid: %v", err)
 	}
 }
 
 // Whatever a program changes that decides a figure's cells is an edit; with another drawing or other
 // claims no command of the project makes the figure.
 func TestEdited(t *testing.T) {
-	for _, c := range []struct {
-		what   string
-		change func(*lab.Study[parts, int])
+	for what, c := range map[string]struct {
+		change func(*study)
 		edited bool
 		ours   bool // the project's command makes it
 	}{
-		{"nothing", func(*lab.Study[parts, int]) {}, false, true},
-		{"the title", func(s *lab.Study[parts, int]) { s.Title = "Doubles" }, false, true},
-		{"Grid", func(s *lab.Study[parts, int]) {
-			s.Grid = func(lab.Setting) []parts { return []parts{{2}} }
+		"nothing":   {func(*study) {}, false, true},
+		"the title": {func(s *study) { s.Title = "Doubles" }, false, true},
+		"Grid":      {func(s *study) { s.Grid = grid(2, 1) }, true, true},
+		"Seeds":     {func(s *study) { s.Seeds = lab.Replicates(2, 2, 2, 2) }, true, true},
+		"Also":      {func(s *study) { s.Also = []lab.Cells{shared(3)} }, true, true},
+		"Run": {func(s *study) {
+			s.Experiment.Run = func(context.Context, *lab.Cell, int) (int, error) { return 3, nil }
 		}, true, true},
-		{"Seeds", func(s *lab.Study[parts, int]) { s.Seeds = lab.Replicates(2, 2, 2, 2) }, true, true},
-		{"Also", func(s *lab.Study[parts, int]) {
-			other := func(lab.Setting) []parts { return []parts{{3}} }
-			s.Also = []lab.Cells{lab.Part[parts, int]{Experiment: doubled, Grid: other}}
-		}, true, true},
-		{"Run", func(s *lab.Study[parts, int]) {
-			s.Experiment.Run = func(_ context.Context, _ *lab.Cell, p parts) (int, error) { return 3 * p.N, nil }
-		}, true, true},
-		{"Draw", func(s *lab.Study[parts, int]) {
-			s.Draw = func(lab.View[parts, int]) (lab.Exhibit, error) { return lab.Exhibit{}, errMine }
+		"Draw": {func(s *study) {
+			s.Draw = func(view) (lab.Exhibit, error) { return lab.Exhibit{}, nil }
 		}, false, false},
-		{"Claims", func(s *lab.Study[parts, int]) { s.Claims = nil }, false, false},
+		"Claims": {func(s *study) { s.Claims = nil }, false, false},
 	} {
 		s := lab.StudyOf(doubles)
 		c.change(&s)
 		f := s.Figure()
-		edited, ours := f.Edited(lab.Setting{Preset: lab.Smoke, Seed: 1}), f.Constructor != ""
-		if edited != c.edited || ours != c.ours {
-			t.Errorf("with %s changed: edited %v, made by %q", c.what, edited, f.Constructor)
+		if edited, ours := f.Edited(smoke), f.Constructor != ""; edited != c.edited || ours != c.ours {
+			t.Errorf("with %s changed: edited %v, made by %q", what, edited, f.Constructor)
 		}
 	}
 }

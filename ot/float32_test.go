@@ -9,9 +9,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
 
-	"coupling/lab/must"
 	"coupling/ot"
-	"coupling/ot/cost"
 	"coupling/ot/ottest"
 )
 
@@ -66,28 +64,6 @@ func honest(t *testing.T, what string, p *ot.Plan, tol, rounding float64) {
 // apartL1 is the L1 distance of two plans.
 func apartL1(p, q *ot.Plan) float64 {
 	return floats.Distance(p.Matrix().RawMatrix().Data, q.Matrix().RawMatrix().Data, 1)
-}
-
-// Clouds far from the origin, and gradients, lose nothing to float32 where costs are made on the way.
-func TestFloat32Points(t *testing.T) {
-	rng := seeded(33, 1)
-	x, y, a, b := float32Problem(rng, 90, 70, 1)
-	for _, m := range []*mat.Dense{x, y} {
-		m.Apply(func(_, k int, v float64) float64 { return v + 4096*float64(k+1) }, m)
-	}
-	for _, kind := range []cost.PointCost{ot.SqEuclidean, ot.L1, cost.SqEuclideanL1(0.5), ot.Euclidean, ot.Cosine} {
-		want := mustSolve(t, ot.LBFGS{Eps: 0.1, Tol: 1e-12}, weighted(ot.Points(x, y, kind), a, b))
-		free := weighted(ot.MatrixFree(x, y, kind), a, b)
-		var d mat.Dense
-		d.Sub(must.Get(mustSolve(t, ot.LBFGS{Eps: 0.1, Tol: 1e-12}, free).GradX()), must.Get(want.GradX()))
-		if off := mat.Max(&d) - mat.Min(&d); !(off < 1e-9) {
-			t.Errorf("%v: the gradient is off by %g", kind, off)
-		}
-		warm, err := ot.LBFGS{Eps: 0.1, Control: ot.Control{Start: want.G}}.Solve(ctx, free)
-		if err != nil || warm.Status != ot.Converged || warm.Evaluations > 6 {
-			t.Errorf("%v: from its own solution %v after %d evaluations, %v", kind, warm.Status, warm.Evaluations, err)
-		}
-	}
 }
 
 // BenchmarkMatrixFree times a cloud with more points than a kernel is stored for.

@@ -1,7 +1,6 @@
 package rdp_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"testing"
@@ -18,9 +17,10 @@ func TestConformance(t *testing.T) {
 	dptest.Run(t, dptest.Subject{Accountant: rdp.Accountant{}})
 }
 
+func repeated(times int, p pair.Pair) []pair.Step { return []pair.Step{{Pair: p, Times: times}} }
+
 func gaussian(sigma float64, times int) []pair.Step {
-	p := must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1))
-	return []pair.Step{{Pair: p, Times: times}}
+	return repeated(times, must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1)))
 }
 
 // For the unsampled Gaussian ρ(α) = aα with a = T/2σ², and the classical conversion is a + 2√(a log
@@ -30,7 +30,7 @@ func TestClassical(t *testing.T) {
 		sigma, delta float64
 		times        int
 	}{{1, 1e-5, 1}, {50, 1e-9, 1000}, {1e-2, 1e-5, 100}, {1e6, 1e-200, 1}} {
-		r, err := rdp.Accountant{Conversion: rdp.Classical}.Search(context.Background(), gaussian(c.sigma, c.times),
+		r, err := rdp.Accountant{Conversion: rdp.Classical}.Search(t.Context(), gaussian(c.sigma, c.times),
 			pair.EpsilonAt(c.delta))
 		a := float64(c.times) / (2 * c.sigma * c.sigma)
 		l := -math.Log(c.delta)
@@ -45,13 +45,13 @@ func TestClassical(t *testing.T) {
 func TestSearch(t *testing.T) {
 	p := must.Get(pair.Poisson(pair.Gaussian, 1, 1e-3, 0, 2))
 	for _, times := range []int{1, 1000, 1_000_000} {
-		steps := []pair.Step{{Pair: p, Times: times}}
-		got := must.Get(rdp.Accountant{}.Search(context.Background(), steps, pair.EpsilonAt(1e-7)))
+		steps := repeated(times, p)
+		got := must.Get(rdp.Accountant{}.Search(t.Context(), steps, pair.EpsilonAt(1e-7)))
 		var orders []float64
 		for b := 0.1; b < 1e4; b *= 1.01 {
 			orders = append(orders, 1+b)
 		}
-		scan, err := rdp.Accountant{Orders: orders}.Search(context.Background(), steps, pair.EpsilonAt(1e-7))
+		scan, err := rdp.Accountant{Orders: orders}.Search(t.Context(), steps, pair.EpsilonAt(1e-7))
 		if err != nil || got.Upper > scan.Upper*(1+1e-10) || got.Upper < scan.Upper*(1-5e-3) {
 			t.Errorf("T=%d: search %+v, scan %+v (%v)", times, got, scan, err)
 		}
@@ -61,13 +61,13 @@ func TestSearch(t *testing.T) {
 // A grid may end too early: dp_accounting's paper and Opacus stop at order 64: for small ε that is not enough.
 func TestEdge(t *testing.T) {
 	p := must.Get(pair.Poisson(pair.Gaussian, 5, 1e-3, 0, 1))
-	steps := []pair.Step{{Pair: p, Times: 1000}}
-	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Search(context.Background(), steps,
+	steps := repeated(1000, p)
+	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Search(t.Context(), steps,
 		pair.EpsilonAt(1e-6))
 	if err != nil || grid.Order != 64 {
 		t.Errorf("grid: %+v, %v", grid, err)
 	}
-	free, err := rdp.Accountant{}.Search(context.Background(), steps, pair.EpsilonAt(1e-6))
+	free, err := rdp.Accountant{}.Search(t.Context(), steps, pair.EpsilonAt(1e-6))
 	if err != nil || free.Upper > grid.Upper/4 {
 		t.Errorf("free search %+v, %v; grid %+v", free, err, grid)
 	}
@@ -76,11 +76,11 @@ func TestEdge(t *testing.T) {
 // Moments that exist only near order 1, or not at all.
 func TestInfinite(t *testing.T) {
 	p := must.Get(pair.NewDiscrete([]float64{0.5, 0.4, 0.1}, []float64{0.6, 0.4, 0}))
-	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}},
+	if r, err := (rdp.Accountant{}).Search(t.Context(), repeated(1, p),
 		pair.EpsilonAt(1e-3)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("an infinite loss: %+v, %v", r, err)
 	}
-	if r, err := (rdp.Accountant{}).Search(context.Background(), []pair.Step{{Pair: p, Times: 1}},
+	if r, err := (rdp.Accountant{}).Search(t.Context(), repeated(1, p),
 		pair.DeltaAt(1)); err != nil || r.Upper < .1 || r.Upper > .1*(1+1e-9) {
 		t.Errorf("δ of an infinite loss: %+v, %v", r, err)
 	}
@@ -90,7 +90,7 @@ func TestInfinite(t *testing.T) {
 // not below the exact one.
 func TestLargeOrders(t *testing.T) {
 	p := must.Get(pair.RandomizedResponse(0.8421532904849478, 0, 2.4451510354634377e-05))
-	steps := []pair.Step{{Pair: p, Times: 1}}
+	steps := repeated(1, p)
 	exact := must.Get(closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)))
 	if got, err := (rdp.Accountant{}).Search(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)); err != nil ||
 		got.Upper < exact.Lower {
@@ -101,7 +101,7 @@ func TestLargeOrders(t *testing.T) {
 func TestBadOrders(t *testing.T) {
 	for _, order := range []float64{1, 0, -2, math.NaN(), math.Inf(1)} {
 		if _, err := (rdp.Accountant{Orders: []float64{2, order}}).
-			Search(context.Background(), gaussian(1, 1), pair.EpsilonAt(1e-5)); !errors.Is(err, pair.ErrParameter) {
+			Search(t.Context(), gaussian(1, 1), pair.EpsilonAt(1e-5)); !errors.Is(err, pair.ErrParameter) {
 			t.Errorf("order %v: %v", order, err)
 		}
 	}
@@ -119,18 +119,18 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 	}
 	// All of P where Q has nothing, whose sum is rounded up: δ is 1 and no ε has less.
 	lost := must.Get(pair.NewDiscrete([]float64{.5, .5, 0}, []float64{0, 0, 1}))
-	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}},
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), repeated(2, lost),
 		pair.DeltaAt(1)); err != nil || got.Upper != 1 {
 		t.Errorf("all lost: %v, %v; want 1", got, err)
 	}
-	if got, err := (rdp.Accountant{}).Bound(t.Context(), []pair.Step{{Pair: lost, Times: 2}},
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), repeated(2, lost),
 		pair.EpsilonAt(.5)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("all lost: %v, %v; want ErrUnbounded", got, err)
 	}
 	// Two points and an infinite loss, twice, by enumeration.
 	p, q := []float64{.6, .39, .01}, []float64{.5, .5, 0}
 	d := must.Get(pair.NewDiscrete(p, q))
-	steps := []pair.Step{{Pair: d, Times: 2}}
+	steps := repeated(2, d)
 	for _, eps := range []float64{0, .1, .2, .36, 1} {
 		want := 0.0
 		for i := range p {
@@ -156,14 +156,11 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 // Of order 1 + β, rounded, the moment is divided by no more than the order's own β: at δ < 1e-1 no bound is below ρ.
 func TestOrdersNearOne(t *testing.T) {
 	for rho := 1e12; rho < 1e25; rho *= 7 {
-		steps := []pair.Step{{Pair: must.Get(pair.Concentrated(rho)), Times: 1}}
-		got := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1e-5)))
-		if got.Upper < rho || got.Upper > rho*(1+1e-3) {
-			t.Errorf("ρ = %g: ε = %v", rho, got.Upper)
-		}
-		below := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.DeltaAt(rho*(1-1e-6))))
-		if below.Upper < .99 {
-			t.Errorf("ρ = %g: δ(ρ) = %v", rho, below.Upper)
+		steps := repeated(1, must.Get(pair.Concentrated(rho)))
+		eps := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1e-5))).Upper
+		delta := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.DeltaAt(rho*(1-1e-6)))).Upper
+		if eps < rho || eps > rho*(1+1e-3) || delta < .99 {
+			t.Errorf("ρ = %g: ε = %v, δ(ρ) = %v", rho, eps, delta)
 		}
 	}
 }

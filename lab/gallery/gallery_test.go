@@ -26,12 +26,15 @@ func (d drawing) Save(w io.Writer, format string) error {
 }
 
 type square struct {
-	X float64 `json:"x"`
+	X     float64 `json:"x"`
+	Judge struct {
+		Inception string `json:"inception,omitempty"`
+	} `json:"judge,omitzero"`
 }
 
 var squares = lab.Experiment[square, square]{Name: "test/square", Version: 2,
 	Run: func(_ context.Context, _ *lab.Cell, p square) (square, error) {
-		return square{p.X * p.X}, nil
+		return square{X: p.X * p.X}, nil
 	}}
 
 // figure draws one picture, one table, and claims that 3² is 9, and 8.
@@ -43,9 +46,9 @@ func figure() lab.Figure {
 		Constructor: "coupling/figures/tour.Square",
 		Sizes:       map[lab.Preset]string{lab.Smoke: "x = 3"},
 		Decoders:    []*store.Decoder{squares.Decoder()},
-		Jobs:        func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{3}) },
+		Jobs:        func(set lab.Setting) []store.Job { return squares.Jobs(set.Seed, square{X: 3}) },
 		Draw: func(s *store.Store, set lab.Setting) (lab.Exhibit, error) {
-			r, err := lab.Recall(s, squares, set.Seed, square{3})
+			r, err := lab.Recall(s, squares, set.Seed, square{X: 3})
 			return lab.Exhibit{
 				Pictures: []lab.Picture{{Name: "a", Caption: "The square", Drawing: drawing(fmt.Sprint(r.Value.X))}},
 				Tables: []lab.Table{{Caption: "Values", Header: []string{"x", "x²"},
@@ -54,7 +57,7 @@ func figure() lab.Figure {
 			}, err
 		},
 		Claims: func(s *store.Store, set lab.Setting) ([]lab.Claim, error) {
-			r, err := lab.Recall(s, squares, set.Seed, square{3})
+			r, err := lab.Recall(s, squares, set.Seed, square{X: 3})
 			return []lab.Claim{
 				{What: "3²", Source: "arithmetic", Got: r.Value.X, Want: 9, Why: "exact"},
 				{What: "3² again", Source: "a misprint", Got: r.Value.X, Want: 8},
@@ -70,63 +73,6 @@ func figure() lab.Figure {
 	}
 }
 
-// A figure that panics is an error with its name and its place, and leaves no page.
-func TestPanicIsAnError(t *testing.T) {
-	s, set, dir := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}, t.TempDir()
-	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
-	fig := figure()
-	fig.Claims = func(*store.Store, lab.Setting) ([]lab.Claim, error) { return nil, []error{}[len(os.Args)] }
-	_, err := Write(s, fig, set, dir, []string{"png"})
-	if err == nil || !strings.HasPrefix(err.Error(), "tour/square: panic: runtime error: index out of range") ||
-		!strings.Contains(err.Error(), "gallery_test.go") {
-		t.Errorf("error %v", err)
-	}
-	if pages := must.Get(ReadPages(dir)); len(pages) > 0 {
-		t.Errorf("page of %s", pages[0].Name)
-	}
-}
-
-// The command of distances in the features of weights that a user brought asks for such a file.
-func TestCommandNamesInception(t *testing.T) {
-	type judge struct {
-		Inception string `json:"inception,omitempty"`
-	}
-	type params struct {
-		Judge judge `json:"judge"`
-	}
-	e := lab.Experiment[params, square]{Name: "test/distance",
-		Run: func(context.Context, *lab.Cell, params) (square, error) { return square{1}, nil }}
-	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}
-	for weights, want := range map[string]bool{"": false, "Inception-1a2b": true} {
-		must.Get(lab.Do(t.Context(), s, e, 7, params{judge{weights}}))
-		fig := figure()
-		fig.Jobs = func(set lab.Setting) []store.Job { return e.Jobs(set.Seed, params{judge{weights}}) }
-		fig.Draw = func(*store.Store, lab.Setting) (lab.Exhibit, error) { return lab.Exhibit{}, nil }
-		fig.Claims = func(*store.Store, lab.Setting) ([]lab.Claim, error) { return nil, nil }
-		page := must.Get(Write(s, fig, set, t.TempDir(), nil))
-		if got := strings.HasSuffix(page.Command, " --inception FILE"); got != want {
-			t.Errorf("weights %q: command %q", weights, page.Command)
-		}
-	}
-}
-
-// A page whose cells other code computed says so, and one whose cells this code computed does not.
-func TestOtherCodeIsNamed(t *testing.T) {
-	s, set := must.Get(lab.OpenStore(t.TempDir())), lab.Setting{Preset: lab.Smoke, Seed: 7}
-	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
-	for inputs, want := range map[string]int{"": 0, "another file": 1} {
-		fig, e, dir := figure(), squares, t.TempDir()
-		e.Inputs = inputs
-		fig.Jobs = func(set lab.Setting) []store.Job { return e.Jobs(set.Seed, square{3}) }
-		page := must.Get(Write(s, fig, set, dir, []string{"png"}))
-		must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}}))
-		html := string(must.Get(os.ReadFile(filepath.Join(dir, "index.html"))))
-		if said := strings.Contains(html, "computed by other code"); page.Cells.Other != want || said != (want > 0) {
-			t.Errorf("inputs %q: %d cells of other code, index.html says so: %v", inputs, page.Cells.Other, said)
-		}
-	}
-}
-
 func TestPageAndIndex(t *testing.T) {
 	s := must.Get(lab.OpenStore(t.TempDir()))
 	dir, set := t.TempDir(), lab.Setting{Preset: lab.Smoke, Seed: 7}
@@ -134,7 +80,7 @@ func TestPageAndIndex(t *testing.T) {
 	if _, err := Write(s, figure(), set, dir, formats); !errors.Is(err, store.ErrMissing) {
 		t.Fatalf("drew from nothing: %v", err)
 	}
-	must.Get(lab.Do(t.Context(), s, squares, 7, square{3}))
+	must.Get(lab.Do(t.Context(), s, squares, 7, square{X: 3}))
 	page := must.Get(Write(s, figure(), set, dir, formats))
 	var verdicts []lab.Verdict
 	for _, c := range page.Claims {
@@ -153,6 +99,13 @@ func TestPageAndIndex(t *testing.T) {
 		}
 	}
 	must.Do(os.Mkdir(filepath.Join(dir, "tour", ".new-other.json"), 0o755)) // of another process
+	bad := figure()
+	bad.Name = "tour/bad" // leaves no page
+	bad.Claims = func(*store.Store, lab.Setting) ([]lab.Claim, error) { panic("lost") }
+	if _, err := Write(s, bad, set, dir, formats); err == nil || !strings.Contains(err.Error(), "gallery_test.go") ||
+		!strings.HasPrefix(err.Error(), "tour/bad: panic: lost") {
+		t.Errorf("error %v", err)
+	}
 	back, err := ReadPages(dir)
 	if err != nil || len(back) != 1 {
 		t.Fatalf("%d pages read back, %v", len(back), err)
@@ -167,9 +120,24 @@ func TestPageAndIndex(t *testing.T) {
 	if got := Describe(own, set).Command; got != "go run ./lab/gallery.test -preset smoke -seed 7" {
 		t.Errorf("a figure of a program is made by %q", got)
 	}
-	must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page}}, {"other", "Other figures", []Page{failed}}}))
-	b := must.Get(os.ReadFile(filepath.Join(dir, "index.html")))
-	html := string(b)
+	// Other code computed distances, in the features of weights that a user brought.
+	distance, e, cell := figure(), squares, square{X: 3}
+	cell.Judge.Inception = "Inception-1a2b"
+	must.Get(lab.Do(t.Context(), s, e, 7, cell))
+	e.Inputs = "another file"
+	distance.Jobs = func(set lab.Setting) []store.Job { return e.Jobs(set.Seed, cell) }
+	other := must.Get(Write(s, distance, set, dir, formats))
+	if weights := " --inception FILE"; page.Cells.Other != 0 || other.Cells.Other != 1 ||
+		other.Command != page.Command+weights || strings.Contains(page.Command, weights) {
+		t.Errorf("%d cells of other code made by %q, %d of this by %q", other.Cells.Other, other.Command,
+			page.Cells.Other, page.Command)
+	}
+	must.Get(WriteIndex(dir, []Chapter{{"tour", "Tour", []Page{page, other}},
+		{"other", "Other figures", []Page{failed}}}))
+	html := string(must.Get(os.ReadFile(filepath.Join(dir, "index.html"))))
+	if n := strings.Count(html, "computed by other code"); n != 1 {
+		t.Errorf("index.html names other code %d times", n)
+	}
 	for _, want := range []string{`src="tour/square-a.png"`, `href="tour/square-a.svg"`, "A &lt;square&gt;",
 		"it &lt;broke&gt;", "a misprint", `<td class="differs"`, `<td class="not-asked"`, "x is too small",
 		"coupling fig tour/square --preset smoke --seed 7", "test/square@2", "Other figures"} {

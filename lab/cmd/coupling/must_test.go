@@ -15,9 +15,10 @@ import (
 	"coupling/lab/store"
 )
 
-// A command ends by lab.Must with its exit code and one line, not with a panic.
+// A command ends by lab.Must with its exit code and one line, not with a panic, before anything is computed.
 func TestMustEndsTheCommand(t *testing.T) {
-	store := t.TempDir()
+	store, file := t.TempDir(), filepath.Join(t.TempDir(), "file")
+	lab.Check(os.WriteFile(file, nil, 0o666))
 	for _, c := range []struct {
 		args string
 		code int
@@ -29,14 +30,22 @@ func TestMustEndsTheCommand(t *testing.T) {
 		{"sweep one.yaml --seed 2", exitUsage, "--preset and --seed are for figures"},
 		{"sweep absent.yaml", exitUsage, "absent.yaml"},
 		{"job absent.jsonl 0", exitUsage, "absent.jsonl"},
+		{"sweep scones/rate --preset smoke -q --store FILE/store", exitFailed, "cannot be written"},
+		{"fig scones/rate --preset smoke -q --out FILE/out", exitUsage, "--out"},
+		{"fig scones/rate --preset smoke -q --readme FILE --out " + t.TempDir(), exitUsage, "--readme"},
 	} {
 		var out, stderr bytes.Buffer
-		if code := run(append([]string{"--store", store}, strings.Fields(c.args)...), &out, &stderr); code != c.code {
+		args := strings.Fields(strings.ReplaceAll(c.args, "FILE", file))
+		if code := run(append([]string{"--store", store}, args...), &out, &stderr); code != c.code {
 			t.Errorf("%s: exit code %d, want %d", c.args, code, c.code)
 		}
-		if text := stderr.String(); !strings.HasPrefix(text, "coupling: ") || !strings.Contains(text, c.says) {
+		if text := stderr.String(); !strings.HasPrefix(text, "coupling: ") || !strings.Contains(text, c.says) ||
+			strings.Count(text, "\n") != 1 {
 			t.Errorf("%s: %q, want %q", c.args, text, c.says)
 		}
+	}
+	if computed := lab.Must(os.ReadDir(store)); len(computed) > 0 {
+		t.Errorf("%v in the store", computed)
 	}
 }
 
