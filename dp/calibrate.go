@@ -125,7 +125,8 @@ func (c *calibration) probe(ctx context.Context, q pair.Question, x float64) (pr
 	p.relWidth = min(1, (p.g.Epsilon-p.g.Lower)/p.g.Epsilon)
 	sharpest := p.first.Order > 0 || p.first.By == closed.Accountant{}.Name() // a contour or a closed form
 	usual := q.Effort == 1 && q.Width == 0 && sharpest && p.relWidth <= contourWidth
-	p.settled = usual || kindOf(p.g.Lower, p.g.Epsilon) == Exact
+	all := c.guess || p.g.Kind != None // the branches that count here, unless the first was below half of the budget
+	p.settled = all && (usual || kindOf(p.g.Lower, p.g.Epsilon) == Exact)
 	p.plain = len(q.Like.Refused) == 0 && (c.sharp || usual && c.Relation.size() == 1)
 	return p, nil
 }

@@ -391,6 +391,17 @@ func TestWholeBudgets(t *testing.T) {
 	}
 }
 
+// Where insertion costs several times as much as removal, a rate is not taken from removal alone, of which little is
+// spent at the end.
+func TestRateOfUnevenDirections(t *testing.T) {
+	rare := must(pair.NewDiscrete([]float64{1 - 1e-5, 1e-5}, []float64{.999, .001}))
+	b := Budget{Epsilon: 1, Delta: 1e-6}
+	rate, g, err := MaxRate(t.Context(), b, func(q float64) Event { return Repeat{3, Poisson{q, FromPair{rare}}} })
+	if err != nil || g.Epsilon > 1 || g.Epsilon < 1-1e-6 {
+		t.Errorf("a rate of %v: %v, %v", rate, g, err)
+	}
+}
+
 func epsilonBy(t *testing.T, b Budget, e Event) float64 {
 	return must(EpsilonBy(t.Context(), b.Accountant, e, b.Relation, b.Delta)).Epsilon
 }

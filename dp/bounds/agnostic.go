@@ -125,7 +125,7 @@ func WangRDP(base pair.Pair, n, size, alpha int, v Variant) (float64, error) {
 		}
 		sum = logspace.Add(sum, pair.LogBinomial(alpha, j)+float64(j)*logGamma+zeta)
 	}
-	return sum / float64(alpha-1) * (1 + 1e-11), nil
+	return sum / float64(alpha-1) * (1 + pair.BinomialRoom(alpha)), nil
 }
 
 // logVajda returns log E_Q|p/q − 1|^j of a pair on finitely many points.

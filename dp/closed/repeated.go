@@ -91,12 +91,20 @@ func (r repeated) LogDelta(eps float64) float64 {
 func logBinomialPMF(k, n, p, q float64) float64 {
 	switch k {
 	case 0:
-		return n * math.Log1p(-p)
+		return n * logOf(q, p)
 	case n:
-		return n * math.Log1p(-q)
+		return n * logOf(p, q)
 	}
 	return stirlingError(n) - stirlingError(k) - stirlingError(n-k) -
 		deviance(k, n*p) - deviance(n-k, n*q) + 0.5*logspace.Log(n/(2*math.Pi*k*(n-k)))
+}
+
+// logOf is log p from p and 1 − p, of which the one near 1 has lost the digits of the other.
+func logOf(p, rest float64) float64 {
+	if p < .5 {
+		return logspace.Log(p)
+	}
+	return math.Log1p(-rest)
 }
 
 // stirlingError is log n! minus Stirling's approximation of it.

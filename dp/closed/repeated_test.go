@@ -79,3 +79,27 @@ func TestRepeatedManyTimes(t *testing.T) {
 		}
 	}
 }
+
+// The least and the largest number of outcomes are as likely as they are where the other outcome's probability is
+// rounded to 1, also in the number of batches that hold a record.
+func TestAllOutcomesAlike(t *testing.T) {
+	const tiny = 1e-17
+	for _, n := range []float64{2, 14, 300} {
+		want := n * math.Log(tiny)
+		least, most := logBinomialPMF(0, n, 1, tiny), logBinomialPMF(n, n, tiny, 1)
+		if least != want || most != want {
+			t.Errorf("%v of %v: %v and %v, want %v", n, n, least, most, want)
+		}
+	}
+	rare := must.Get(pair.NewDiscrete([]float64{1, tiny}, []float64{1e-250, 1}))
+	got := must.Get(Accountant{}.Bound(t.Context(), []pair.Step{{Pair: rare, Times: 14}}, pair.DeltaAt(50)))
+	if got.Lower < .999 || got.Upper < 1 {
+		t.Errorf("δ = %v where none of 14 outcomes is rare", got)
+	}
+	sampled := []pair.Step{{Pair: must.Get(pair.Poisson(pair.Gaussian, .01, tiny, 0, 1)), Times: 2}}
+	twice := math.Sqrt(2)*100 - 1 // in noise, above which the record's sum is with more than half
+	got = must.Get(Accountant{}.Bound(t.Context(), sampled, pair.EpsilonAt(tiny*tiny/3)))
+	if got.Upper < twice*twice/2 {
+		t.Errorf("ε = %v where both batches hold the record, want %v at least", got, twice*twice/2)
+	}
+}

@@ -192,8 +192,12 @@ func SampledMoment(k func(order float64) float64, rate float64, alpha int, c flo
 		}
 		sum.Add(LogBinomial(alpha, j) + float64(alpha-j)*stay + float64(j)*hit + logspace.Expm1(v))
 	}
-	return logspace.OnePlusExp(sum.Log()) * (1 + 1e-11)
+	return logspace.OnePlusExp(sum.Log()) * (1 + BinomialRoom(alpha))
 }
+
+// BinomialRoom bounds the relative rounding of a sum over C(n, k), whose logs of factorials are off by
+// that of their size.
+func BinomialRoom(n int) float64 { return 1e-11 + 1e-14*float64(n) }
 
 // LogBinomial returns log C(n, k).
 func LogBinomial(n, k int) float64 {

@@ -353,3 +353,16 @@ func TestEncloseMovesRatios(t *testing.T) {
 		t.Error("mass 1 + 1e-5 passed")
 	}
 }
+
+// Of moments that are all 0 the bound for samples is log 3, but for the chance of a sample of two or less: it is not
+// below that at orders whose factorials have few digits left.
+func TestSampledMomentsAreRoundedUp(t *testing.T) {
+	for alpha := 500; alpha <= 10_000; alpha += 97 {
+		for _, rate := range []float64{.5, .9} {
+			got := SampledMoment(func(float64) float64 { return 0 }, rate, alpha, 3)
+			if got < math.Log(3) || got > math.Log(3)*(1+2e-10) {
+				t.Errorf("order %d at rate %v: %v", alpha, rate, got)
+			}
+		}
+	}
+}
