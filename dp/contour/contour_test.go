@@ -248,9 +248,9 @@ func ExampleAccountant_Bound() {
 		fmt.Println(err)
 		return
 	}
-	removed, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 160_000}},
+	removed, _ := contour.Accountant{}.Bound(context.Background(), repeat(p, 160_000),
 		pair.EpsilonAt(1e-5))
-	inserted, _ := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p.Swap(), Times: 160_000}},
+	inserted, _ := contour.Accountant{}.Bound(context.Background(), repeat(p.Swap(), 160_000),
 		pair.EpsilonAt(1e-5))
 	fmt.Printf("%.9f %.9f, width below 1e-11: %v\n", removed.Upper, inserted.Upper, removed.Upper-removed.Lower < 1e-11)
 	// Output: 0.927491105 0.919190707, width below 1e-11: true
@@ -262,7 +262,7 @@ func ExampleAccountant_Bound_delta() {
 		fmt.Println(err)
 		return
 	}
-	b, err := contour.Accountant{}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 10_000}}, pair.DeltaAt(20))
+	b, err := contour.Accountant{}.Bound(context.Background(), repeat(p, 10_000), pair.DeltaAt(20))
 	fmt.Printf("%.6e %v\n", b.Upper, err)
 	// Output: 1.633538e-50 <nil>
 }

@@ -77,7 +77,7 @@ func checkRefs(t *testing.T, cases []refCase) {
 				continue
 			}
 			b, err := contour.Accountant{}.Bound(context.Background(),
-				[]pair.Step{{Pair: c.pairOf(t, e.Dir), Times: c.T}}, pair.EpsilonAt(number(e.Delta)))
+				repeat(c.pairOf(t, e.Dir), c.T), pair.EpsilonAt(number(e.Delta)))
 			if err != nil {
 				t.Errorf("%s %s δ=%s: %v", c.ID, e.Dir, e.Delta, err)
 				continue

@@ -290,7 +290,7 @@ func ExampleAccountant_Bound() {
 		fmt.Println(err)
 		return
 	}
-	b, err := pld.Accountant{Width: 1e-3}.Bound(context.Background(), []pair.Step{{Pair: p, Times: 10_000}},
+	b, err := pld.Accountant{Width: 1e-3}.Bound(context.Background(), repeat(p, 10_000),
 		pair.EpsilonAt(1e-6))
 	fmt.Printf("ε = %.2f, known to 0.1%%: %v, %v\n", b.Upper, b.Upper-b.Lower < 1e-3*b.Upper, err)
 	// Output: ε = 2.12, known to 0.1%: true, <nil>

@@ -17,10 +17,10 @@ func TestConformance(t *testing.T) {
 	dptest.Run(t, dptest.Subject{Accountant: rdp.Accountant{}})
 }
 
-func repeated(times int, p pair.Pair) []pair.Step { return []pair.Step{{Pair: p, Times: times}} }
+func repeat(p pair.Pair, n int) []pair.Step { return []pair.Step{{Pair: p, Times: n}} }
 
 func gaussian(sigma float64, times int) []pair.Step {
-	return repeated(times, must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1)))
+	return repeat(must.Get(pair.Poisson(pair.Gaussian, sigma, 1, 0, 1)), times)
 }
 
 // For the unsampled Gaussian ρ(α) = aα with a = T/2σ², and the classical conversion is a + 2√(a log
@@ -45,7 +45,7 @@ func TestClassical(t *testing.T) {
 func TestSearch(t *testing.T) {
 	p := must.Get(pair.Poisson(pair.Gaussian, 1, 1e-3, 0, 2))
 	for _, times := range []int{1, 1000, 1_000_000} {
-		steps := repeated(times, p)
+		steps := repeat(p, times)
 		got := must.Get(rdp.Accountant{}.Search(t.Context(), steps, pair.EpsilonAt(1e-7)))
 		var orders []float64
 		for b := 0.1; b < 1e4; b *= 1.01 {
@@ -61,7 +61,7 @@ func TestSearch(t *testing.T) {
 // A grid may end too early: dp_accounting's paper and Opacus stop at order 64: for small ε that is not enough.
 func TestEdge(t *testing.T) {
 	p := must.Get(pair.Poisson(pair.Gaussian, 5, 1e-3, 0, 1))
-	steps := repeated(1000, p)
+	steps := repeat(p, 1000)
 	grid, err := rdp.Accountant{Orders: []float64{1.5, 2, 4, 8, 16, 32, 64}}.Search(t.Context(), steps,
 		pair.EpsilonAt(1e-6))
 	if err != nil || grid.Order != 64 {
@@ -76,11 +76,11 @@ func TestEdge(t *testing.T) {
 // Moments that exist only near order 1, or not at all.
 func TestInfinite(t *testing.T) {
 	p := must.Get(pair.NewDiscrete([]float64{0.5, 0.4, 0.1}, []float64{0.6, 0.4, 0}))
-	if r, err := (rdp.Accountant{}).Search(t.Context(), repeated(1, p),
+	if r, err := (rdp.Accountant{}).Search(t.Context(), repeat(p, 1),
 		pair.EpsilonAt(1e-3)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("an infinite loss: %+v, %v", r, err)
 	}
-	if r, err := (rdp.Accountant{}).Search(t.Context(), repeated(1, p),
+	if r, err := (rdp.Accountant{}).Search(t.Context(), repeat(p, 1),
 		pair.DeltaAt(1)); err != nil || r.Upper < .1 || r.Upper > .1*(1+1e-9) {
 		t.Errorf("δ of an infinite loss: %+v, %v", r, err)
 	}
@@ -90,7 +90,7 @@ func TestInfinite(t *testing.T) {
 // not below the exact one.
 func TestLargeOrders(t *testing.T) {
 	p := must.Get(pair.RandomizedResponse(0.8421532904849478, 0, 2.4451510354634377e-05))
-	steps := repeated(1, p)
+	steps := repeat(p, 1)
 	exact := must.Get(closed.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)))
 	if got, err := (rdp.Accountant{}).Search(t.Context(), steps, pair.EpsilonAt(1.433407206870778e-12)); err != nil ||
 		got.Upper < exact.Lower {
@@ -119,18 +119,18 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 	}
 	// All of P where Q has nothing, whose sum is rounded up: δ is 1 and no ε has less.
 	lost := must.Get(pair.NewDiscrete([]float64{.5, .5, 0}, []float64{0, 0, 1}))
-	if got, err := (rdp.Accountant{}).Bound(t.Context(), repeated(2, lost),
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), repeat(lost, 2),
 		pair.DeltaAt(1)); err != nil || got.Upper != 1 {
 		t.Errorf("all lost: %v, %v; want 1", got, err)
 	}
-	if got, err := (rdp.Accountant{}).Bound(t.Context(), repeated(2, lost),
+	if got, err := (rdp.Accountant{}).Bound(t.Context(), repeat(lost, 2),
 		pair.EpsilonAt(.5)); !errors.Is(err, pair.ErrUnbounded) {
 		t.Errorf("all lost: %v, %v; want ErrUnbounded", got, err)
 	}
 	// Two points and an infinite loss, twice, by enumeration.
 	p, q := []float64{.6, .39, .01}, []float64{.5, .5, 0}
 	d := must.Get(pair.NewDiscrete(p, q))
-	steps := repeated(2, d)
+	steps := repeat(d, 2)
 	for _, eps := range []float64{0, .1, .2, .36, 1} {
 		want := 0.0
 		for i := range p {
@@ -156,7 +156,7 @@ func TestInfiniteLossIsPartOfDelta(t *testing.T) {
 // Of order 1 + β, rounded, the moment is divided by no more than the order's own β: at δ < 1e-1 no bound is below ρ.
 func TestOrdersNearOne(t *testing.T) {
 	for rho := 1e12; rho < 1e25; rho *= 7 {
-		steps := repeated(1, must.Get(pair.Concentrated(rho)))
+		steps := repeat(must.Get(pair.Concentrated(rho)), 1)
 		eps := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.EpsilonAt(1e-5))).Upper
 		delta := must.Get(rdp.Accountant{}.Bound(t.Context(), steps, pair.DeltaAt(rho*(1-1e-6)))).Upper
 		if eps < rho || eps > rho*(1+1e-3) || delta < .99 {
