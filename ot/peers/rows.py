@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
-"""Time exact, sparse, entropic, unbalanced and quadratic transport, gradients, grids and barycentres beside other libraries.
+"""Time this module and other libraries on the same problems, in turns: exact, sparse, entropic, unbalanced and quadratic
+transport, gradients, grids and barycentres.
 
-    python3 rows.py --ours "now=bin/peers -" "avx2=env COUPLING_CPU=avx2 bin/peers -" [--only REGEXP] [--sets 3] [--rounds 5]
+    python3 rows.py --ours "now=bin/peers" "avx2=env COUPLING_CPU=avx2 bin/peers" [--only REGEXP] [--sets 3] [--rounds 5]
 
-Every row has several random data sets; on each, all sides take turns for some rounds, one thread, processor seconds. A first
-run of each, which is not timed, checks that values agree, and tightens the peers' tolerances until their error is that of ours.
-The table has seconds of the first of ours and multiples of them, medians over data sets of medians of those within rounds, and
-in brackets the data sets with the least and the most. What takes more than a tenth of the limit is run once.
+Every row has several random data sets; on each, all sides take turns for some rounds. A first run of each, which is not timed,
+checks that values agree, and tightens the peers' tolerances until their error is that of ours. The table has seconds of the
+first of ours and multiples of them, medians over data sets of medians of those within rounds, and in brackets the data sets
+with the least and the most; what a library that fails says is in its place. What takes more than a tenth of the limit is run
+once. With one thread these are processor seconds, which others on the machine disturb least, with two wall seconds.
 """
-import argparse, json, math, os, re, shutil, signal, statistics, sys, tempfile, warnings
+import argparse, json, math, os, re, shutil, statistics, subprocess, sys, tempfile
 
 import numpy as np
 
-import peers
-from peers import Server, Timeout, note
+from peers import FIXED, PEERS, SLOW
+
+TARGET = 1e-6  # L1 error of both marginals
 
 
 # ---- data: generator -> arrays, and the fields of the request --------------------------------------------------------
@@ -120,96 +123,9 @@ def image(n):
     return make
 
 
-# ---- the other libraries: problem, request -> plan, pairs, image or value; or value, gradient, error -----------------
-
-def quadratic_dual(p, q):  # λ Σ ab (T/ab)² for equal weights is λnm|T|²
-    return p.ot.smooth.smooth_ot_dual(p.a, p.b, p.c, 2 * q["ratio"] * p.c.size, stopThr=q["knob"], numItermax=10**5)
-
-def unbalanced(p, q):  # its reference measure is 1, ours a⊗b
-    c = p.c - q["ratio"] * np.log(p.a[:, None] * p.b)
-    return p.ot.unbalanced.sinkhorn_knopp_unbalanced(p.a, p.b, c, q["ratio"], q["rho"], numItermax=10**6, stopThr=q["knob"])
-
-def convolution(p, q):
-    A = p.images.reshape(-1, q["n"], q["n"])
-    return p.ot.bregman.convolutional_barycenter2d(A, q["ratio"], numItermax=10**6, stopThr=q["knob"], warn=False)
-
-def library(of):
-    return lambda p, q: of(p, q["ratio"], q["knob"])
-
-PEERS = {
-    "POT emd": lambda p, q: p.ot.emd(p.a, p.b, p.c, numItermax=10**9),
-    "SciPy assignment": lambda p, q: p.assign(p.c),
-    "SciPy matching": lambda p, q: p.match(p.sparse),
-    "POT emd2_1d": lambda p, q: p.ot.emd2_1d(p.x, p.y, p.a, p.b),
-    "POT wasserstein_1d": lambda p, q: p.ot.wasserstein_1d(p.x, p.y, p.a, p.b, p=2),
-    "POT sliced": lambda p, q: p.ot.sliced_wasserstein_distance(p.x, p.y, p.a, p.b, 100, seed=1) ** 2,
-    "POT smooth_ot_dual": quadratic_dual,
-    "POT sinkhorn_unbalanced": unbalanced,
-    "POT convolutional": convolution,
-    "POT sinkhorn": library(peers.pot_sinkhorn),
-    "torch, at the optimum": library(peers.envelope),
-    "POT sinkhorn2": library(peers.pot_loop),
-    "torch, SamplesLoss": library(peers.samples_loss),
-}
-
-
-class Data:
-    def __init__(self, q):
-        import ot, torch
-        from scipy.optimize import linear_sum_assignment
-        from scipy.sparse import csr_matrix
-        from scipy.sparse.csgraph import min_weight_full_bipartite_matching
-        torch.set_num_threads(1)
-        self.ot, self.torch, self.assign, self.match = ot, torch, linear_sum_assignment, min_weight_full_bipartite_matching
-        for f in os.listdir(q["dir"]):
-            setattr(self, f.removesuffix(".f64"), np.fromfile(os.path.join(q["dir"], f), "<f8"))
-        if hasattr(self, "c"):
-            self.C = self.c = self.c.reshape(len(self.a), len(self.b))
-        if hasattr(self, "starts"):
-            self.sparse = csr_matrix((self.costs, self.targets.astype(int), self.starts.astype(int)))
-        if q["method"] != "line" and hasattr(self, "x"):
-            self.x, self.y = self.x.reshape(len(self.a), -1), self.y.reshape(len(self.b), -1)
-
-    def reply(self, q, out):
-        if isinstance(out, tuple) and len(out) == 3:  # a loss with its gradient
-            return {"value": out[0].item(), "gradient": out[1].norm().item(), "l1": out[2]}
-        if isinstance(out, tuple):
-            c = getattr(self, "c", None)
-            return {"value": float((self.sparse if c is None else c)[out].mean()), "l1": -1}
-        if np.ndim(out) == 0:
-            return {"value": float(out), "l1": -1}
-        if q["method"] == "barycentre":
-            b = out.ravel() / out.sum()
-            return {"value": float((b * np.arange(b.size) ** 2).sum() / b.size**2), "l1": -1}
-        l1 = abs(out.sum(1) - self.a).sum() + abs(out.sum(0) - self.b).sum()
-        return {"value": float((out * self.c).sum()), "l1": -1 if q["method"] == "unbalanced" else float(l1)}
-
-
-def worker():
-    warnings.simplefilter("ignore")
-    p = read = None
-    for request in sys.stdin:
-        q = json.loads(request)
-        if read != q["dir"]:
-            p, read = Data(q), q["dir"]
-        signal.setitimer(signal.ITIMER_PROF, q["limit"])
-        try:
-            began = peers.processor()
-            out = PEERS[q["peer"]](p, q)
-            cpu = peers.processor() - began
-            r = dict(p.reply(q, out), cpu=cpu)
-            if not math.isfinite(r["value"]):
-                r = {"note": "not finite"}
-        except Exception as e:
-            r = {"note": f"{type(e).__name__}: {e}"}
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        print(json.dumps(r), flush=True)
-
-
 # ---- rows: name, method of ours, data, peers, largest relative difference of values ----------------------------------
 
-ASSIGN, LOSS = ["SciPy assignment", "POT emd"], {"loss reg_kl": "torch, at the optimum", "loss sharp": "POT sinkhorn2",
-                                                 "divergence reg_kl": "torch, SamplesLoss"}
+ASSIGN, SAMPLES = ["SciPy assignment", "POT emd"], ["torch, SamplesLoss", "GeomLoss SamplesLoss"]
 ROWS = [
     *((f"assignment, {name}, n = {n}", "exact", assignment(n, draw), ASSIGN, 1e-9)
       for name, draw in [("integers 0..9", integers(10)), ("integers 0..99", integers(100)),
@@ -228,12 +144,12 @@ ROWS = [
     *((f"quadratic (`freg`), λ = {r} of the mean", "quadratic", quadratic(r), ["POT smooth_ot_dual"], 1e-4) for r in (1, .1, .01)),
     *((f"unbalanced, n = 1000, ε = {e}, ρ = {r}", "unbalanced", clouds(1000, 2, e, uniform, r),
        ["POT sinkhorn_unbalanced"], 1e-5) for e, r in ((.1, 1), (.01, .1), (.01, 1), (.01, 10))),
-    *((f"{name} {n}/{r}", method, clouds(n, 2, r), ["POT sinkhorn"] * (method == "auto"), 1e-4)
+    *((f"{name} {n}/{r}", method, clouds(n, 2, r), ["POT sinkhorn", *SLOW] * (method == "auto"), 1e-4)
       for n in (1024, 2048, 4096) for r in (.1, .01, .001) for name, method in (("solve", "auto"), ("matrix-free", "free"))),
-    *((f"{name}, n = {n}, d = {d}", name, clouds(n, d, .1), [peer] * (n <= most), .02)
+    *((f"{name}, n = {n}, d = {d}", name, clouds(n, d, .1), libraries if n <= most else [], .02)
       for n, d in ((256, 32), (1024, 2), (2048, 2))
-      for name, peer, most in (("loss reg_kl", "torch, at the optimum", 2048), ("loss sharp", "POT sinkhorn2", 1024),
-                               ("divergence reg_kl", "torch, SamplesLoss", 2048), ("divergence sharp", "", 0))),
+      for name, libraries, most in (("loss reg_kl", ["torch, at the optimum"], 2048), ("loss sharp", ["POT sinkhorn2"], 1024),
+                                    ("divergence reg_kl", SAMPLES, 2048), ("divergence sharp", [], 0))),
     *((f"{name}, 1500 × 1250, ε = .001 of the range", "free", decades(k), [], 0)
       for k, name in ((1, "equal weights"), (8, "weights over eight decades"))),
     *((f"barycentre of three rings, 48×48, ε = {e}", "barycentre", rings(48, e), ["POT convolutional"], 1e-3)
@@ -244,11 +160,31 @@ ROWS = [
 
 # ---- taking turns ----------------------------------------------------------------------------------------------------
 
-def ask(server, q, limit):
-    try:
-        return server.ask(q, limit)
-    except Timeout:
-        return {"note": f">{limit:g} s"}
+class Server:
+    """A program that answers JSON lines; it ends at a time-out and is started again."""
+
+    def __init__(self, command, threads):
+        self.command = command
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "GOMAXPROCS")
+        self.env = dict(os.environ, **{k: str(threads) for k in names})
+        self.clock = "cpu" if threads == 1 else "seconds"
+        self.limit, self.process = threads, None
+
+    def ask(self, q, limit):
+        """The reply, with its time by the clock that counts; or a note."""
+        if self.process is None:
+            self.process = subprocess.Popen(self.command, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.process.stdin.write(json.dumps(dict(q, limit=limit * self.limit)) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            self.process.wait()
+            self.process = None
+            return {"note": f">{limit:g} s"}
+        r = json.loads(line)
+        if r.get(self.clock):
+            r["time"] = r[self.clock]
+        return r
 
 
 def apart(value, reference):
@@ -258,23 +194,26 @@ def apart(value, reference):
 def tighten(server, q, reference, off, limit):
     """The first run of a peer, repeated with a tighter knob while its error is above that of ours."""
     for _ in range(8):
-        r = ask(server, q, limit)
-        if "cpu" not in r:
+        r = server.ask(q, limit)
+        if "time" not in r:
             return r
         r["off"] = apart(r["value"], reference)
         error = r["l1"] if r["l1"] >= 0 else r["off"] if q["method"] == "unbalanced" else 0
-        if error <= peers.TARGET or q["peer"] == "torch, SamplesLoss":
+        if error <= TARGET or q["peer"] in FIXED:
             break
-        q["knob"] *= max(.05, min(.5, .9 * peers.TARGET / error))
+        q["knob"] *= max(.05, min(.5, .9 * TARGET / error))
+    if r["l1"] > 1.01 * TARGET and q["method"] == "auto":
+        return {"note": f"L1 error {r['l1']:.1e}"}
     return r if r["off"] <= off else {"note": f"value off by {r['off']:.1e}"}
 
 
 def data_set(row, seed, ours, theirs, args):
-    """Processor seconds of each side in each round; a note for a side that fails."""
+    """Seconds of each side in each round; a note for a side that fails."""
     name, method, make, libraries, off = row
+    libraries = [x for x in libraries if args.slow or x not in SLOW]
     rng, folder = np.random.default_rng([seed, *name.encode()]), tempfile.mkdtemp(prefix="rows")
     fields = make(rng)
-    q = {"method": method, "dir": folder, "knob": peers.TARGET}
+    q = {"method": method, "dir": folder, "knob": TARGET}
     for k, v in fields.items():
         if isinstance(v, np.ndarray):
             v.astype("<f8").tofile(os.path.join(folder, k + ".f64"))
@@ -284,11 +223,11 @@ def data_set(row, seed, ours, theirs, args):
     sides.update({peer: (theirs, dict(q, peer=peer)) for peer in libraries})
     runs, reference = {}, None
     for side, (server, q) in sides.items():
-        r = ask(server, q, args.limit) if side in ours else tighten(server, q, reference, off, args.limit)
+        r = server.ask(q, args.limit) if side in ours else tighten(server, q, reference, off, args.limit)
         reference = r.get("value") if reference is None else reference
-        agrees = "cpu" in r and apart(r["value"], reference) <= max(off, 1e-5)
-        runs[side] = [r["cpu"]] if agrees else r.get("note") or f"value {r['value']}"
-        note(f"  {side}: {r} knob {q['knob']:.1e}")
+        agrees = "time" in r and apart(r["value"], reference) <= max(off, 1e-5)
+        runs[side] = [r["time"]] if agrees else r.get("note") or f"value {r['value']}"
+        print(f"  {side}: {r} knob {q['knob']:.1e}", file=sys.stderr, flush=True)
     alive = [side for side in sides if isinstance(runs[side], list)]
     slow = {side for side in alive if runs[side][0] > args.limit / 10}
     rounds = args.rounds if max(runs[side][0] for side in alive) > .05 else 3 * args.rounds
@@ -296,7 +235,7 @@ def data_set(row, seed, ours, theirs, args):
         for side in alive[k % len(alive):] + alive[:k % len(alive)]:
             server, q = sides[side]
             if side not in slow:
-                runs[side].append(server.ask(q, 10 * args.limit)["cpu"])
+                runs[side].append(server.ask(q, 10 * args.limit)["time"])
     shutil.rmtree(folder)
     return {side: r[1:] if isinstance(r, list) and side not in slow else r for side, r in runs.items()}
 
@@ -323,26 +262,27 @@ def cell(sets, side, first):
 
 def main():
     f = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    f.add_argument("--ours", nargs="+", default=["now=go run ./ot/peers -"], help="NAME=COMMAND of our program, one or more")
+    f.add_argument("--ours", nargs="+", default=["now=go run ./ot/peers"], help="NAME=COMMAND of our program, one or more")
     f.add_argument("--only", default="", help="rows whose name this regular expression finds")
     f.add_argument("--sets", type=int, default=3)
     f.add_argument("--rounds", type=int, default=5)
     f.add_argument("--limit", type=float, default=30, help="seconds of one run")
-    f.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    f.add_argument("--threads", type=int, default=1)
+    f.add_argument("--slow", action="store_true", help="peers that take minutes, too, and all peers of a row instead of the best")
     args = f.parse_args()
-    if args.worker:
-        return worker()
-    ours = {name: Server(command.split(), 1) for name, command in (o.split("=", 1) for o in args.ours)}
-    theirs = Server([sys.executable, __file__, "--worker"], 1)
+    ours = {name: Server(command.split(), args.threads) for name, command in (o.split("=", 1) for o in args.ours)}
+    theirs = Server([sys.executable, os.path.join(os.path.dirname(__file__), "peers.py")], args.threads)
     first = next(iter(ours))
     print("| problem |", " | ".join(ours), "| best peer |", "\n" + "|--" * (len(ours) + 2) + "|")
     for row in ROWS:
         if not re.search(args.only, row[0]):
             continue
-        note(row[0])
+        print(row[0], file=sys.stderr, flush=True)
         sets = [data_set(row, seed, ours, theirs, args) for seed in range(args.sets)]
-        best = min(row[3], key=lambda p: (ratio(sets, p, first) or [math.inf])[0], default="")
-        cells = [cell(sets, side, first) for side in ours] + [f"{best} {cell(sets, best, first)}".strip()]
+        tried = [side for side in sets[0] if side in PEERS]
+        tried.sort(key=lambda p: (ratio(sets, p, first) or [math.inf])[0])
+        others = "; ".join(f"{p} {cell(sets, p, first)}" for p in (tried if args.slow else tried[:1]))
+        cells = [cell(sets, side, first) for side in ours] + [others or "–"]
         print("|", row[0], "|", " | ".join(cells), "|", flush=True)
 
 

@@ -45,17 +45,25 @@ func (x Mass) float() float64 { return 0x1p64*float64(x.hi) + float64(x.lo) }
 
 // toMass returns the integer nearest to w·2^exp, for w ≥ 0 and a result below 2^127.
 func toMass(w float64, exp int) Mass {
-	w = math.Round(math.Ldexp(w, exp))
+	w = math.Round(ldexp(w, exp))
 	hi := math.Floor(w * 0x1p-64)
 	return Mass{uint64(hi), uint64(w - hi*0x1p64)}
+}
+
+// ldexp is math.Ldexp, but by a product where float64 has 2^exp: math.Ldexp takes a quarter of
+// the time of a problem on the line.
+func ldexp(w float64, exp int) float64 {
+	if exp < -1022 || exp > 1023 {
+		return math.Ldexp(w, exp)
+	}
+	return w * math.Float64frombits(uint64(exp+1023)<<52)
 }
 
 // Supplies are two balanced measures in integer units.
 type Supplies struct {
 	A, B []Mass
-	exp  int     // a weight w is w·2^exp units
-	unit float64 // 2^−exp, where float64 has it
-	free uint    // high bits of a mass left free for the perturbation, 2^free > 2 len(a)
+	exp  int  // a weight w is w·2^exp units
+	free uint // high bits of a mass left free for the perturbation, 2^free > 2 len(a)
 }
 
 // massTolerance is the relative difference of total masses, or share of the mass without a way,
@@ -68,7 +76,6 @@ func Quantise(a, b []float64) (Supplies, error) {
 	s := Supplies{free: uint(bits.Len(uint(len(a)))) + 1}
 	_, e := math.Frexp(max(slices.Max(a), slices.Max(b)))
 	s.exp = 125 - int(s.free) - e - bits.Len(uint(max(len(a), len(b))))
-	s.unit = math.Ldexp(1, -s.exp)
 	var totalA, totalB Mass
 	s.A, totalA = integers(a, s.exp)
 	if slices.Equal(a, b) {
@@ -102,10 +109,7 @@ func (s Supplies) IsEven() bool {
 
 // Weight converts a mass to float64.
 func (s Supplies) Weight(x Mass) float64 {
-	if s.unit > 0 && s.unit < math.Inf(1) {
-		return x.float() * s.unit
-	}
-	return math.Ldexp(x.float(), -s.exp)
+	return ldexp(x.float(), -s.exp)
 }
 
 func integers(w []float64, exp int) (m []Mass, total Mass) {
