@@ -77,7 +77,7 @@ func TestEveryParameterIsDescribed(t *testing.T) {
 
 // stale are entries of README.md that were drawn before their study changed, and which take long:
 // drawing one again removes it here.
-var stale = map[string]string{"amplification/recipes": "25 minutes at full, for one claim more"}
+var stale = map[string]string{}
 
 // The gallery in README.md shows every figure as it is, in the order of the list: its title, its
 // message, the size of the preset that is shown, and the source of its study. It is no larger than
