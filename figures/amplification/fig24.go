@@ -225,7 +225,7 @@ func mnistGrid(set lab.Setting) []MNISTParams {
 	base := MNISTParams{
 		Net: MNISTNet{
 			Channels: lab.Pick(p, [2]int{2, 3}, [2]int{6, 12}, [2]int{6, 12}, [2]int{32, 64}),
-			Pool:     lab.Pick(p, 12, 4, 4, 2), Hidden: lab.Pick(p, 6, 32, 32, 128),
+			Pool:     lab.Pick(p, 12, 4, 4, 2), Hidden: lab.Pick(p, 12, 32, 32, 128),
 		},
 		Train:  kit.Smoke(p, 1500, 55_000),
 		Test:   kit.Smoke(p, 300, 10_000),
@@ -422,7 +422,7 @@ func claimMNIST(v lab.View[MNISTParams, MNISTOut]) ([]lab.Claim, error) {
 			late-early, .116, .06, "the sum of the tolerances of both, in squares", learntNothing),
 		kit.AtLeastUnless(barely, "accuracy after 6880 steps less that after 283, at least",
 			"SSKG, B.2.5: 11.6 points", late-early, .05, "half of the paper's gap", learntNothing),
-		kit.AsAccounted(kit.Smoke(v.Preset, "42 values", ""), releasedSource,
+		kit.AsAccounted(kit.Smoke(v.Preset, "78 values", ""), releasedSource,
 			kit.Each(trainings, func(c mnistCell) kit.Noise { return c.Value.Released }), releasedWhy, mute),
 	}, nil
 }
