@@ -109,6 +109,7 @@ func TestBadParameters(t *testing.T) {
 		"Relax = -1":      ot.Scaling{Eps: 1, Relax: -1},
 		"Memory = -1":     ot.LBFGS{Eps: 1, Memory: -1},
 		"Start[0] = NaN":  ot.LBFGS{Eps: 1, Control: ot.Control{Start: []float64{nan, 0}}},
+		"-1e+15 ε":        ot.LBFGS{Eps: .1, Control: ot.Control{Start: []float64{0, -1e14}}},
 		"RhoA = 0":        ot.Unbalanced{Eps: 1, RhoA: 0, RhoB: 1},
 		"RhoB = NaN":      ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: nan},
 		"penalty.Kind(3)": ot.Unbalanced{Eps: 1, RhoA: 1, RhoB: 1, Penalty: 3},
@@ -258,7 +259,7 @@ func TestTrace(t *testing.T) {
 }
 
 // A start from the solution ends at once; one from next to it takes no more evaluations than a cold start, and one from
-// nowhere one more at most.
+// nowhere one more at most, also from so far out that float64 holds no differences of potentials there.
 func TestWarmStart(t *testing.T) {
 	rng := seeded(4, 9)
 	g := ot.Points(cloud(rng, 40, 2, 1, 0), cloud(rng, 30, 2, 1, 1), ot.SqEuclidean)
@@ -291,6 +292,18 @@ func TestWarmStart(t *testing.T) {
 		if warm.Status != ot.Converged || warm.Evaluations > fresh.Evaluations {
 			t.Errorf("ε=%g: warm start took %d evaluations (%v), cold %d", eps, warm.Evaluations, warm.Status,
 				fresh.Evaluations)
+		}
+		for k, of := range []ot.WarmStarter{
+			ot.Sinkhorn{Eps: eps},
+			ot.LBFGS{Eps: eps},
+			ot.Unbalanced{Eps: eps, RhoA: 1, RhoB: 2},
+			ot.Unbalanced{Eps: eps, RhoA: 1, RhoB: 2, Penalty: penalty.ChiSquare},
+		} {
+			wild[k] += 1e12 * eps
+			got, want := solved(of.From(wild), uniform(near)).RegKL(), solved(of, uniform(near)).RegKL()
+			if !(math.Abs(got-want) <= 1e-8) {
+				t.Errorf("ε=%g, %T from far out: the value is %g, cold %g", eps, of, got, want)
+			}
 		}
 	}
 }

@@ -3,6 +3,7 @@ package solve
 import (
 	"cmp"
 	"context"
+	"math"
 	"time"
 
 	"coupling/ot/internal/devicepass"
@@ -79,11 +80,47 @@ func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
 		r.s.SetDevice(r.dev)
 	}
 	r.s.Tol = c.Tol
+	r.Start = r.settled(c.Start)
 	r.stages = r.schedule()
 	r.s.Eps = r.stages[0]
-	r.beta = r.s.Start(c.Start)
+	r.beta = r.s.Start(r.Start)
 	return r, nil
 }
+
+// settled returns a start without a constant larger than the range of the costs, which would only cost digits, and
+// without differences that no plan's potentials have, unless they are to stay as given. Those of c-transforms are at
+// most the range; along a chain of allowed pairs, each pair may add the range and what keeps its entry of T from 0.
+func (r *run) settled(g []float64) []float64 {
+	if g == nil {
+		return nil
+	}
+	low, high := math.Inf(1), math.Inf(-1)
+	for j, v := range g {
+		if r.s.B[j] > 0 {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	reach := r.s.Cost.Max - r.s.Cost.Min
+	if r.s.Cost.Forbidden {
+		reach = (reach + leastEntry*r.Eps) * float64(r.s.N+r.s.M)
+	}
+	middle, by := low/2+high/2, 0.0
+	if math.Abs(middle) > reach {
+		by = middle
+	}
+	out := r.s.Memory.Clone(g)
+	if !r.asGiven {
+		for j, v := range g {
+			out[j] = max(middle-reach, min(middle+reach, v))
+		}
+	}
+	rows.Shift(out, -by)
+	return out
+}
+
+// leastEntry is how far, in ε, potentials move at most where the smallest number that float64 holds, as an entry of T,
+// grows to 1.
+const leastEntry = 745
 
 // maxSpan is the range of the costs, in units of ε, up to which reduced costs resolve the plan: beyond 1e15 a
 // potential in float64 is coarser than ε.
