@@ -88,6 +88,17 @@ func TestGridGradient(t *testing.T) {
 	}
 }
 
+// The values of a plan keep their digits where costs are 1e9 ε.
+func TestGridValues(t *testing.T) {
+	grid, points, _ := pixels(2)
+	a := []float64{.1, .2, .3, .4}
+	s := ot.LBFGS{Eps: 1e-9, Tol: 1e-7}
+	v, w := mustSolve(t, s, weighted(grid, a, nil)).Value(), mustSolve(t, s, weighted(points, a, nil)).Value()
+	if math.Abs(v.KL-w.KL) > 1e-6 || math.Abs(v.SumPlogP-w.SumPlogP) > 1e-6 {
+		t.Errorf("%+v, as points %+v", v, w)
+	}
+}
+
 // The divergence on a grid is that of the pixels as points, with its derivatives, and 0 between
 // equal measures.
 func TestGridDivergence(t *testing.T) {
