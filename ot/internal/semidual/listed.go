@@ -1,6 +1,8 @@
 package semidual
 
 import (
+	"math"
+
 	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
@@ -37,13 +39,18 @@ func (l *reducedList) Arcs(i int) ([]int32, []float64) {
 	return to, l.costs[i]
 }
 
-// AtNoCost returns the listed pairs at the cost 0.
+// AtNoCost returns the allowed pairs of a list at the cost 0.
 func AtNoCost(g geometry.Listed) geometry.Listed {
 	n, _ := g.Dims()
 	l := &reducedList{g, make([][]float64, n)}
 	for i := range l.costs {
-		to, _ := g.Arcs(i)
-		l.costs[i] = make([]float64, len(to))
+		_, c := g.Arcs(i)
+		l.costs[i] = make([]float64, len(c))
+		for k, v := range c {
+			if math.IsInf(v, 1) {
+				l.costs[i][k] = v
+			}
+		}
 	}
 	return l
 }

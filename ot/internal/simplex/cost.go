@@ -108,6 +108,38 @@ func (c finite) Row(i int, buf []float64) []float64 {
 	return buf
 }
 
+// list is the geometry if it lists its pairs, else nil, with the large cost for those at +Inf.
+func (c finite) list() geometry.Listed {
+	of, _ := c.Geometry.(geometry.Listed)
+	if of == nil {
+		return nil
+	}
+	n, _ := c.Dims()
+	l := &finiteList{of, make([][]float64, n)}
+	for i := range n {
+		_, row := of.Arcs(i)
+		if l.costs[i] = row; slices.Contains(row, math.Inf(1)) {
+			l.costs[i] = make([]float64, len(row))
+			for k, v := range row {
+				l.costs[i][k] = min(v, c.large)
+			}
+		}
+	}
+	return l
+}
+
+// finiteList is a list of pairs at other costs.
+type finiteList struct {
+	geometry.Listed
+	costs [][]float64
+}
+
+// Arcs returns the targets of source i and their costs.
+func (l *finiteList) Arcs(i int) ([]int32, []float64) {
+	to, _ := l.Listed.Arcs(i)
+	return to, l.costs[i]
+}
+
 // Cancelled reports the context's error, looking at it for every 64th row only.
 func Cancelled(ctx context.Context, row int) error {
 	if row%64 == 0 && ctx.Err() != nil {
