@@ -114,30 +114,16 @@ func (c finite) list() geometry.Listed {
 	if of == nil {
 		return nil
 	}
-	n, _ := c.Dims()
-	l := &finiteList{of, make([][]float64, n)}
-	for i := range n {
-		_, row := of.Arcs(i)
-		if l.costs[i] = row; slices.Contains(row, math.Inf(1)) {
-			l.costs[i] = make([]float64, len(row))
-			for k, v := range row {
-				l.costs[i][k] = min(v, c.large)
-			}
+	return geometry.Relist(of, func(_ int, _ []int32, row []float64) []float64 {
+		if !slices.Contains(row, math.Inf(1)) {
+			return row
 		}
-	}
-	return l
-}
-
-// finiteList is a list of pairs at other costs.
-type finiteList struct {
-	geometry.Listed
-	costs [][]float64
-}
-
-// Arcs returns the targets of source i and their costs.
-func (l *finiteList) Arcs(i int) ([]int32, []float64) {
-	to, _ := l.Listed.Arcs(i)
-	return to, l.costs[i]
+		row = slices.Clone(row)
+		for k, v := range row {
+			row[k] = min(v, c.large)
+		}
+		return row
+	})
 }
 
 // Cancelled reports the context's error, looking at it for every 64th row only.
