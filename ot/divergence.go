@@ -219,7 +219,8 @@ func (d *Divergence) eval(by Derivative, eval func(o *Objective, source, target 
 		out.Y.Sub(out.Y, out.BB.X)
 	}
 	if by&ByWeights != 0 {
-		out.A, out.B = debiased(d.Of.memory.Clone(out.AB.A), out.AA), debiased(d.Of.memory.Clone(out.AB.B), out.BB)
+		a, b := d.weights(out.AB)
+		out.A, out.B = d.debiased(d.Of.memory.Clone(a), out.AA), d.debiased(d.Of.memory.Clone(b), out.BB)
 	}
 	if p := out.AB.Plan; p.penalties != nil {
 		more := kern.Sum(p.A) - kern.Sum(p.B)
@@ -230,10 +231,20 @@ func (d *Divergence) eval(by Derivative, eval func(o *Objective, source, target 
 	return out, nil
 }
 
+// weights are a term's gradients by weights, less those of entropies, which cancel between the terms, but as −∞ where a
+// weight is 0.
+func (d *Divergence) weights(t *Term) (a, b []float64) {
+	if d.Of.Loss == RegEntropy {
+		return t.Plan.F, t.Plan.G
+	}
+	return t.A, t.B
+}
+
 // debiased subtracts half the sum of self's two gradients by weights from w and returns it; self is
 // the transport of a measure to itself.
-func debiased(w []float64, self *Term) []float64 {
-	kern.Axpy(w, -0.5, self.A)
-	kern.Axpy(w, -0.5, self.B)
+func (d *Divergence) debiased(w []float64, self *Term) []float64 {
+	a, b := d.weights(self)
+	kern.Axpy(w, -0.5, a)
+	kern.Axpy(w, -0.5, b)
 	return w
 }

@@ -113,6 +113,14 @@ func TestInfeasible(t *testing.T) {
 	if err != nil || plan.Status != ot.Converged || math.Abs(plan.Matrix().At(2, 0)-1./7) > 1e-9 {
 		t.Error(plan, err)
 	}
+	// An atom of weight 0 that has no partner has no finite potential, and harms no others.
+	c := ot.Dense(mat.NewDense(2, 2, []float64{1, forbidden, forbidden, 1}))
+	plan = mustSolve(t, ot.LBFGS{Eps: 0.1}, weighted(c, []float64{1, 0}, []float64{1, 0}))
+	da, db, _ := must.Get(plan.Grad(ot.Sharp)).Weights()
+	if g := must.Get(plan.GradCost()); !mat.EqualApprox(g, plan.Matrix(), 1e-12) ||
+		!(min(plan.F[1], plan.G[1], da[1], db[1]) == forbidden) {
+		t.Errorf("without a partner: potentials %v, %v, gradients %v, %v, %v", plan.F, plan.G, da, db, mat.Formatted(g))
+	}
 	for _, v := range []float64{math.NaN(), math.Inf(-1)} {
 		crowded.Set(0, 0, v)
 		if _, err := ot.Solve(t.Context(), uniform(ot.Dense(crowded)), 0.1); !errors.Is(err, ot.ErrCost) {

@@ -64,6 +64,8 @@ func sparse(rng *rand.Rand, n int, share, offset float64) (*cost.Graph, *mat.Den
 				v := offset + rng.NormFloat64()
 				c.Set(i, j, v)
 				targets, costs = append(targets, j), append(costs, v)
+			} else if j == 1 { // listed and forbidden
+				targets, costs = append(targets, j), append(costs, math.Inf(1))
 			}
 		}
 		starts = append(starts, len(targets))

@@ -48,7 +48,7 @@ type Plan struct {
 	// They are −Inf where the weight is 0.
 	Alpha, Beta []float64
 	// F and G are the potentials of the KL form, with <A,F> = <B,G>; where the weight is 0 they are the
-	// softmin that a vanishing weight would have, which is finite.
+	// softmin that a vanishing weight would have: finite, or +Inf where all pairs with weight are forbidden.
 	F, G []float64
 	// Status is the outcome of the solve.
 	Status Status

@@ -97,21 +97,6 @@ func TestUserGeometry(t *testing.T) {
 	ottest.Geometry(t, chessboard{5, 4}, want)
 }
 
-// A 2×2 problem has a closed form: T₁₁ = ½ σ(Δ/2ε), σ the logistic function, for uniform weights.
-func TestTwoByTwo(t *testing.T) {
-	c := mat.NewDense(2, 2, []float64{0.3, 1, 2, 0.5})
-	delta := c.At(0, 1) + c.At(1, 0) - c.At(0, 0) - c.At(1, 1)
-	for _, eps := range []float64{0.02, 0.3, 5} {
-		want := 0.5 / (1 + math.Exp(-delta/(2*eps)))
-		for name, s := range allSolvers(eps) {
-			p := solved(s, uniform(ot.Dense(c)))
-			if got := p.Matrix().At(0, 0); math.Abs(got-want) > 1e-9 {
-				t.Errorf("%s, ε = %g: T[0,0] = %v, want %v", name, eps, got, want)
-			}
-		}
-	}
-}
-
 // Weights of any total are normalised.
 func TestNormalised(t *testing.T) {
 	c := mat.NewDense(2, 2, []float64{0, 1, 2, 0})

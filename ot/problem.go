@@ -10,7 +10,8 @@ import (
 //
 // Nil weights are uniform. Weights need not sum to one: they are divided by their sum, so that every plan has mass 1
 // and every value is per unit of mass; but A and B, where both are given, must have the same total to 1 part in 10⁵
-// (enough for weights that were normalised in float32). Zero weights are allowed and cost nothing.
+// (enough for weights that were normalised in float32). Zero weights are allowed and cost nothing,
+// and weights below 1e-280 of the total count as zero.
 type Problem struct {
 	// Geometry holds the costs, n×m. A cost of +Inf forbids its pair: no mass moves there. If every
 	// plan needs such pairs, solvers return ErrInfeasible; with n·m above 1e6 they detect it only

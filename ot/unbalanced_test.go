@@ -2,6 +2,7 @@ package ot_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -66,6 +67,29 @@ func TestUnbalancedOutliers(t *testing.T) {
 		for j := range 20 {
 			if math.Abs(got.G[j]-want.G[j]) > 1e-5*rho {
 				t.Errorf("ρ = %g: G[%d] is %g, not %g", rho, j, got.G[j], want.G[j])
+			}
+		}
+	}
+}
+
+// A constant in the costs, a million times the penalty, moves the potentials of an exact marginal and nothing else.
+// Where no marginal is exact it forbids all transport, or makes more of it than float64 can count.
+func TestUnbalancedOffset(t *testing.T) {
+	c := filled(2, 3, func(i, j int) float64 { return float64(i * j) })
+	a, b := []float64{1, 2}, []float64{1, 2, 3}
+	for name, kind := range penalties {
+		s := ot.Unbalanced{Eps: .1, RhoA: 1, RhoB: forbidden, Penalty: kind}
+		want := mustSolve(t, s, weighted(ot.Dense(c), a, b))
+		for _, by := range []float64{1e6, -1e6} {
+			far := ot.Dense(lifted(c, by))
+			got := mustSolve(t, s, weighted(far, a, b))
+			if d := apart(got.F, want.F); !(d < 1e-6) {
+				t.Errorf("%s, %g: F = %v, want %v", name, by, got.F, want.F)
+			}
+			s := ot.Unbalanced{Eps: .1, RhoA: 1, RhoB: 2}
+			if p, err := s.Solve(ctx, weighted(far, a, b)); by < 0 && !errors.Is(err, ot.ErrCost) ||
+				by > 0 && (err != nil || p.Value().Mass != 0) {
+				t.Errorf("%g: %v, %v", by, p, err)
 			}
 		}
 	}

@@ -101,7 +101,7 @@ func (s Sliced) each(ctx context.Context, rng *rand.Rand, x, y *mat.Dense, f fun
 		return 1, fmt.Errorf("ot/exact: x and y must have points of the same dimension: %w", ot.ErrShape)
 	}
 	if s.Directions < 0 {
-		return 1, fmt.Errorf("ot/exact: Directions = %d: must be >= 0 (0 is 100): %w", s.Directions, ot.ErrCost)
+		return 1, fmt.Errorf("ot/exact: Directions = %d: must be >= 0 (0 is 100): %w", s.Directions, ot.ErrParameter)
 	}
 	count := cmp.Or(s.Directions, 100)
 	n, d := x.Dims()

@@ -9,8 +9,8 @@ import (
 //
 //	Σ_j b_j M_f((φ + ψ_j − c_j)/λ) = 1.
 //
-// At the sources of the plan it is Phi, up to rounding. A cost of +Inf leaves its target out;
-// others that are not finite, and targets that are all left out, give NaN.
+// At the sources of the plan it is Phi, up to rounding. A cost of +Inf leaves its target out,
+// and φ is +Inf where all are left out; other costs that are not finite give NaN.
 func (p *Plan) PhiAt(cost []float64) float64 {
 	mustLen("Plan.PhiAt", len(cost), len(p.B))
 	return p.softmin(p.B, p.Psi, cost)
@@ -35,7 +35,7 @@ func (p *Plan) softmin(w, potential, cost []float64) float64 {
 		}
 	}
 	if ws == nil {
-		return math.NaN()
+		return math.Inf(1)
 	}
 	f, offset := familyOf(p.F)
 	r := newRow(len(ws), 0)

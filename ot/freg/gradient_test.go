@@ -48,10 +48,13 @@ func TestExtendBeyondCosts(t *testing.T) {
 	c := mat.NewDense(3, 2, []float64{0, 1, 1, 0, 2, 3})
 	for _, d := range fdiv.All() {
 		plan := solve(t, freg.Solver{F: d, Lambda: 1}, ot.Problem{Geometry: ot.Dense(c)})
-		for _, bad := range [][]float64{{1, math.NaN()}, {1, math.Inf(-1)}, {math.Inf(1), math.Inf(1)}} {
+		for _, bad := range [][]float64{{1, math.NaN()}, {1, math.Inf(-1)}} {
 			if v := plan.PhiAt(bad); !math.IsNaN(v) {
 				t.Errorf("%v: PhiAt(%v) = %g, want NaN", d, bad, v)
 			}
+		}
+		if v := plan.PhiAt([]float64{math.Inf(1), math.Inf(1)}); !math.IsInf(v, 1) {
+			t.Errorf("%v: PhiAt without a target is %g", d, v)
 		}
 		phi := plan.PhiAt([]float64{1, math.Inf(1)})
 		if s := plan.F.Compatibility((phi+plan.Psi[0]-1)/plan.Lambda) / 2; math.Abs(s-1) > 1e-12 {

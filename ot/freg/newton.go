@@ -46,11 +46,25 @@ func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
 	}
 	r.h = newHessian(r.s)
 	if o.Start != nil {
-		for l, j := range in.cols {
-			r.psi[l] = o.Start[j]
-		}
+		r.start()
 	}
 	return r
+}
+
+// start takes Start without its constant, which would only cost digits, and without differences that
+// no solution has: they are at most the range of the costs, and along a chain of allowed pairs some λ more for each.
+func (r *run) start() {
+	in := r.s.instance
+	low, high, reach := math.Inf(1), math.Inf(-1), in.cost.Max-in.cost.Min
+	for _, j := range in.cols {
+		low, high = min(low, r.Start[j]), max(high, r.Start[j])
+	}
+	if in.cost.Forbidden {
+		reach = (reach + 1e3*r.Lambda) * float64(len(in.a)+len(in.b))
+	}
+	for l, j := range in.cols {
+		r.psi[l] = max(-reach, min(reach, r.Start[j]-(low+high)/2))
+	}
 }
 
 // run solves at Lambda. Where λ is below the spread of the costs it starts from the potentials of

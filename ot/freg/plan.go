@@ -23,7 +23,8 @@ type Plan struct {
 	F      fdiv.Divergence
 	Lambda float64
 	// Phi and Psi are the potentials, with ⟨a,φ⟩ = ⟨b,ψ⟩. Where the weight is 0 they too solve the
-	// equation of their row or column, the limit of a vanishing weight, and are finite.
+	// equation of their row or column, the limit of a vanishing weight: finite, or +Inf
+	// where all pairs with weight are forbidden.
 	Phi, Psi []float64
 	// Dual is the value of the potentials, a lower bound of the optimal value whatever the Status.
 	Dual float64

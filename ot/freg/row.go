@@ -126,8 +126,9 @@ func (r *row) rampRoot(b []float64, guess float64) float64 {
 	return min((2+kern.Below(r.t, r.e, r.d, guess))/w, math.MaxFloat64)
 }
 
-// rampEnd is the d from which a density x − d may be rounding, which is not an entry of a sparse plan.
-func (r *row) rampEnd() float64 { return r.x - 0x1p-50*(r.x+r.noise) }
+// rampEnd is the d from which a density x − d may be rounding, which is not an entry of a sparse plan; above 0, since
+// the nearest atom's is one.
+func (r *row) rampEnd() float64 { return max(r.x-0x1p-50*(r.x+r.noise), math.SmallestNonzeroFloat64) }
 
 // rampTerms returns the sums of certify for a plan v of costs c without forbidden pairs. The terms (v−1)² of its
 // divergence are those of v²−1 too, whose mean differs by that of 2(v−1), which is 0. Here as in all loops over the

@@ -58,7 +58,7 @@ func (o Solver) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	o.MaxIter = cmp.Or(o.MaxIter, defaultMaxIter)
 	r := newRun(ctx, o, in, begun)
 	err = r.run()
-	if err == nil && in.cost.Forbidden && r.status == ot.Stagnated {
+	if err == nil && in.cost.Forbidden && r.status != ot.Converged {
 		_, err = r.exact() // which says where there is no plan
 	}
 	if err != nil {

@@ -380,7 +380,7 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// A warm start takes hardly a step, and the trace sees every evaluation.
+// A warm start takes hardly a step, one far out costs no digits, and the trace sees every evaluation.
 func TestWarmStartAndTrace(t *testing.T) {
 	p, mean := clouds(10, 60, 50, 2)
 	for _, d := range fdiv.All() {
@@ -396,6 +396,11 @@ func TestWarmStartAndTrace(t *testing.T) {
 		if warm := solve(t, s, p); warm.Iterations > 1 {
 			t.Errorf("%v: %d steps from the solution", d, warm.Iterations)
 		}
+		for j := range s.Start {
+			s.Start[j] += 1e16
+		}
+		s.Start[3] = -1e200
+		certify(t, solve(t, s, p))
 	}
 }
 
@@ -421,6 +426,8 @@ func TestUnconverged(t *testing.T) {
 
 // Costs of 1e10 λ leave potentials too coarse for the marginals; reduced costs mend that.
 func TestCoarsePotentials(t *testing.T) {
+	far := ot.Dense(mat.NewDense(2, 1, []float64{1e15, 1e15 + 1}))
+	certify(t, solve(t, freg.Solver{F: fdiv.Pearson, Lambda: 1e-4, MaxIter: 9}, ot.Problem{Geometry: far}))
 	rng := rand.New(rand.NewPCG(12, 1))
 	const n = 30
 	u, v := make([]float64, n), make([]float64, n)

@@ -18,7 +18,19 @@ func Wasserstein(p, q Normal) (float64, error) {
 		return 0, err
 	}
 	cov, err := bures("p.Cov", p.Cov, "q.Cov", q.Cov)
-	return squareDistance(p, q) + cov, err
+	if err != nil {
+		return 0, err
+	}
+	cov += squareDistance(p, q)
+	return cov, inRange(cov)
+}
+
+// inRange refuses results that leave the range of float64.
+func inRange(v ...float64) error {
+	if s := floats.Sum(v); s-s != 0 {
+		return fmt.Errorf("ot/gaussian: arguments or results are beyond the range of float64: %w", ErrParameter)
+	}
+	return nil
 }
 
 // bures returns the squared Bures–Wasserstein distance between two covariances of these names and
@@ -76,7 +88,10 @@ func UVP(cov, reference *mat.SymDense) (float64, error) {
 		return 0, fmt.Errorf("ot/gaussian: reference: trace = 0: %w", ErrSingular)
 	}
 	d, err := bures("cov", cov, "reference", reference)
-	return 100 * d / total, err
+	if err != nil {
+		return 0, err
+	}
+	return 100 * d / total, inRange(d, total)
 }
 
 // An Affine is the map x ↦ To + Linear (x − From).

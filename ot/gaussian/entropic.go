@@ -54,6 +54,9 @@ func (e Entropic) Solve(p, q Normal) (*Plan, error) {
 	}
 	plan.Transport = squareDistance(p, q) + mat.Trace(p.Cov) + mat.Trace(q.Cov) - 2*plan.cross
 	plan.Value = plan.Transport + e.Eps*plan.KL
+	if err := inRange(plan.Value, mat.Norm(plan.Forward, 1), mat.Norm(plan.Backward, 1)); err != nil {
+		return nil, err
+	}
 	return plan, nil
 }
 

@@ -124,6 +124,9 @@ func Empirical(x mat.Matrix, w []float64) (Normal, error) {
 	cov := make([]float64, d*d)
 	var gemm cpu.Gemm[float64]
 	gemm.AddGram(cpu.Dense(cov, d, d), w, cpu.Dense(centred.RawMatrix().Data, n, d))
+	if err := errors.Join(inRange(mean...), inRange(cov...)); err != nil {
+		return Normal{}, err
+	}
 	return Normal{Mean: mean, Cov: mat.NewSymDense(d, cov)}, nil
 }
 

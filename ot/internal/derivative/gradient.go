@@ -158,13 +158,15 @@ func (g *Gradient) Weights() (da, db []float64) {
 		of := g.rows()
 		p.Sweep().EachRow(func(w *semidual.Worker, _, i int) {
 			arcs := p.Relative(w, i)
-			rel := w.Room(m)[:len(arcs.T)]
-			of.relative(rel, w, &arcs)
-			da[i] = -arcs.Ref - kern.Dot(arcs.T, rel)/arcs.Sum
+			if da[i] = -arcs.Ref; arcs.Sum > 0 {
+				rel := w.Room(m)[:len(arcs.T)]
+				of.relative(rel, w, &arcs)
+				da[i] -= kern.Dot(arcs.T, rel) / arcs.Sum
+			}
 		})
 	}
 	for j, b := range p.B {
-		if b > semidual.ColumnUnderflow {
+		if b > 0 {
 			db[j] = p.Own[j] + p.Eps*g.Adjoint.v[j]
 		} else {
 			db[j] = g.emptyColumn(j, da)
@@ -178,7 +180,7 @@ func (g *Gradient) Weights() (da, db []float64) {
 }
 
 // emptyColumn returns Σᵢ q_ij (c_ij − da_i) for the conditional q of a target of weight 0: the
-// one-sided derivative there.
+// one-sided derivative there, +Inf where it has no allowed pair.
 func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 	p := g.Plan
 	n, m := p.Dims()
@@ -189,7 +191,10 @@ func (g *Gradient) emptyColumn(j int, da []float64) float64 {
 			q[i] -= base.Source(i)
 		}
 	}
-	_, sum := rows.Softmax(q, q, c, 1/p.Eps)
+	top, sum := rows.Softmax(q, q, c, 1/p.Eps)
+	if sum == 0 {
+		return -top
+	}
 	var mean float64
 	for i, v := range q {
 		if v > 0 {
@@ -205,7 +210,7 @@ func (g *Gradient) gridWeights() (da, db []float64) {
 	p := g.Plan
 	db = p.Memory.Zeros(len(p.B))
 	for j, b := range p.B {
-		if b > semidual.ColumnUnderflow {
+		if b > 0 {
 			db[j] = -p.Own[j] - p.Eps*g.Adjoint.v[j]
 		}
 	}
@@ -215,7 +220,7 @@ func (g *Gradient) gridWeights() (da, db []float64) {
 	kern.Scale(less, -1, less)
 	var columns []float64
 	for j, b := range p.B {
-		if b <= semidual.ColumnUnderflow {
+		if b == 0 {
 			if columns == nil {
 				columns = p.Expect(less, true, true)
 			}

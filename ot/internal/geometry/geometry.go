@@ -49,6 +49,29 @@ type Listed interface {
 	Arcs(i int) (targets []int32, costs []float64)
 }
 
+// Relisted lists the pairs of a geometry at other costs.
+type Relisted struct {
+	Listed
+	costs [][]float64
+}
+
+// Relist lists the pairs of g at what of makes of the costs of each source.
+func Relist(g Listed, of func(i int, targets []int32, costs []float64) []float64) *Relisted {
+	n, _ := g.Dims()
+	l := &Relisted{g, make([][]float64, n)}
+	for i := range n {
+		to, c := g.Arcs(i)
+		l.costs[i] = of(i, to, c)
+	}
+	return l
+}
+
+// Arcs returns the targets of source i and their costs.
+func (l *Relisted) Arcs(i int) ([]int32, []float64) {
+	to, _ := l.Listed.Arcs(i)
+	return to, l.costs[i]
+}
+
 // Check returns an error for a geometry made from bad input, with the argument's name: ErrShape,
 // ErrCost or ErrParameter of package ot.
 func Check(name string, g Geometry) error {

@@ -16,8 +16,13 @@ func New(slope float64) Bracket { return Bracket{Hi: math.Inf(1), lo: slope} }
 // Before records the slope at a step before the minimum.
 func (b *Bracket) Before(t, slope float64) { b.Lo, b.lo = t, slope }
 
-// Beyond records the slope at a step beyond it.
-func (b *Bracket) Beyond(t, slope float64) { b.Hi, b.hi = t, slope }
+// Beyond records the slope at a step beyond it, NaN for a step too far to have one.
+func (b *Bracket) Beyond(t, slope float64) {
+	if math.IsNaN(slope) {
+		slope = math.Inf(1)
+	}
+	b.Hi, b.hi = t, slope
+}
 
 // Next returns the step to try: four times Lo without a step beyond, else the secant's on the
 // slopes, kept inside the bracket.

@@ -138,9 +138,13 @@ func (s *Sweep[W]) Columns(dst []float64, f func(w W, k int, r Span, sum []float
 
 // Softmax writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j],
 // and returns mx and the sum of dst, which lies in [1, m]. Differences are taken before dividing by
-// ε, so that cancellation is exact however large the costs are against ε. beta[j] = −Inf gives 0.
+// ε, so that cancellation is exact however large the costs are against ε. beta[j] = −Inf gives 0, and nothing else −Inf
+// and 0.
 func Softmax(dst, beta, c []float64, inv float64) (mx, sum float64) {
-	mx = kern.RowMax(beta, c, 1)
+	if mx = kern.RowMax(beta, c, 1); math.IsInf(mx, -1) {
+		clear(dst)
+		return mx, 0
+	}
 	return mx, kern.RowExpScaled(dst, beta, c, mx, inv)
 }
 
@@ -255,8 +259,12 @@ func Reduce(dst, c []float64, u float64, v []float64) {
 // rounding: float32 weights normalised by a naive sum are off by up to about n·6e-8.
 const MassTolerance = 1e-5
 
-// Weights writes w divided by its sum, uniform for nil, to out, and returns it and the sum; bad
-// makes the package's errors.
+// LeastWeight is the share of the mass below which a weight counts as zero: sums of smaller terms lose digits to
+// underflow, and no column of a plan could be shown to have such a weight.
+const LeastWeight = 1e-280
+
+// Weights writes w divided by its sum, uniform for nil and 0 below LeastWeight, to out, and returns
+// it and the sum; bad makes the package's errors.
 func Weights(out []float64, name string, w []float64, of string,
 	bad func(kind error, format string, args ...any) error) ([]float64, float64, error) {
 	n := len(out)
@@ -286,7 +294,9 @@ func Weights(out []float64, name string, w []float64, of string,
 		sum.Add(out[i])
 	}
 	for i := range out {
-		out[i] /= sum.Value()
+		if out[i] /= sum.Value(); out[i] < LeastWeight {
+			out[i] = 0
+		}
 	}
 	return out, sum.Value() * largest, nil
 }

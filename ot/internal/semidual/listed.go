@@ -1,6 +1,8 @@
 package semidual
 
 import (
+	"math"
+
 	"coupling/lab/logspace"
 	"coupling/ot/cost"
 	"coupling/ot/internal/geometry"
@@ -25,27 +27,17 @@ func Arcs(g cost.Geometry, i int, buf []float64) (targets []int32, costs []float
 	return nil, g.Row(i, buf)
 }
 
-// reducedList is the list of of with other costs.
-type reducedList struct {
-	geometry.Listed
-	costs [][]float64
-}
-
-// Arcs returns the targets of source i and their costs.
-func (l *reducedList) Arcs(i int) ([]int32, []float64) {
-	to, _ := l.Listed.Arcs(i)
-	return to, l.costs[i]
-}
-
-// AtNoCost returns the listed pairs at the cost 0.
+// AtNoCost returns the allowed pairs of a list at the cost 0.
 func AtNoCost(g geometry.Listed) geometry.Listed {
-	n, _ := g.Dims()
-	l := &reducedList{g, make([][]float64, n)}
-	for i := range l.costs {
-		to, _ := g.Arcs(i)
-		l.costs[i] = make([]float64, len(to))
-	}
-	return l
+	return geometry.Relist(g, func(_ int, _ []int32, costs []float64) []float64 {
+		out := make([]float64, len(costs))
+		for k, v := range costs {
+			if math.IsInf(v, 1) {
+				out[k] = v
+			}
+		}
+		return out
+	})
 }
 
 // relist computes the costs of the listed pairs.
@@ -54,20 +46,16 @@ func (r *ReducedCosts) relist() {
 	if of == nil {
 		return
 	}
-	n, _ := r.Dims()
-	l := &reducedList{of, make([][]float64, n)}
-	for i := range l.costs {
-		to, c := of.Arcs(i)
-		v := make([]float64, len(to))
+	r.list = geometry.Relist(of, func(i int, targets []int32, costs []float64) []float64 {
+		v := make([]float64, len(targets))
 		if r.v != nil {
-			for k, j := range to {
+			for k, j := range targets {
 				v[k] = r.v[j]
 			}
 		}
-		rows.Reduce(v, c, r.Source(i), v)
-		l.costs[i] = v
-	}
-	r.list = l
+		rows.Reduce(v, costs, r.Source(i), v)
+		return v
+	})
 }
 
 // listedPass goes over the allowed pairs of a geometry that lists them, in float64. On its way it fills a list

@@ -201,7 +201,7 @@ func (s *Function) Error() float64 {
 
 // ColumnUnderflow is the column sum below which exponentials that were cut off may not
 // be negligible.
-const ColumnUnderflow = 1e-280
+const ColumnUnderflow = rows.LeastWeight
 
 // Sinkhorn moves β by relax times the Sinkhorn step, which makes the columns exact for the α of the last eval. It is
 // an ascent step of the dual from any β.
@@ -272,8 +272,8 @@ func (s *Function) SoftminColumns(cols []int, set func(k int, v float64)) {
 	}
 }
 
-// MaxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those of weight up to
-// columnUnderflow are left out: they get the potentials of a vanishing weight.
+// MaxColumnLogError returns the largest |log (Tᵀ1)ⱼ/bⱼ| over the columns. Those that are to be empty, up to
+// ColumnUnderflow, are left out: they get the potentials of a vanishing weight.
 func (s *Function) MaxColumnLogError() float64 {
 	lo, hi := 1.0, 1.0
 	for j, b := range s.Wanted() {

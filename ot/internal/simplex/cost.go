@@ -108,6 +108,24 @@ func (c finite) Row(i int, buf []float64) []float64 {
 	return buf
 }
 
+// list is the geometry if it lists its pairs, else nil, with the large cost for those at +Inf.
+func (c finite) list() geometry.Listed {
+	of, _ := c.Geometry.(geometry.Listed)
+	if of == nil {
+		return nil
+	}
+	return geometry.Relist(of, func(_ int, _ []int32, row []float64) []float64 {
+		if !slices.Contains(row, math.Inf(1)) {
+			return row
+		}
+		row = slices.Clone(row)
+		for k, v := range row {
+			row[k] = min(v, c.large)
+		}
+		return row
+	})
+}
+
 // Cancelled reports the context's error, looking at it for every 64th row only.
 func Cancelled(ctx context.Context, row int) error {
 	if row%64 == 0 && ctx.Err() != nil {

@@ -45,8 +45,7 @@ func Solve(ctx context.Context, a, b []float64, c cost.Geometry, maxPivots int,
 	if err != nil {
 		return nil, err
 	}
-	listed, _ := c.(geometry.Listed)
-	x := newSimplex(ctx, all, supply, listed, all.large)
+	x := newSimplex(ctx, all, supply, all.list(), all.large)
 	x.columns = columns
 	if x.solve(maxPivots); x.err != nil {
 		return nil, x.err

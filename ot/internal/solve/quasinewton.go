@@ -156,13 +156,13 @@ func (q *quasiNewton) search(slope, t float64) (bool, error) {
 		q.s.Gradient(q.grad)
 		at := kern.Dot(q.dir, q.grad)
 		switch {
-		case at > -0.5*slope:
-			bracket.Beyond(t, at)
 		case at < 0.9*slope:
 			bracket.Before(t, at)
-		default:
+		case at <= -0.5*slope:
 			q.learn()
 			return true, nil
+		default: // NaN too
+			bracket.Beyond(t, at)
 		}
 		t = bracket.Next()
 	}

@@ -42,6 +42,7 @@ func Unbalanced(ctx context.Context, p Problem, c Control, kind penalty.Kind, rh
 		quasiNewton: r.quasiNewton(0),
 		a:           penalty.Term{Kind: kind, Rho: rhoA},
 		b:           penalty.Term{Kind: kind, Rho: rhoB},
+		softmax:     make([]float64, r.s.N),
 		want:        make([]float64, r.s.M),
 	}
 	u.fixedPoint, u.asymmetric = u.scale, true
@@ -77,6 +78,9 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 	}
 	s.Eps = u.stages[0]
 	u.beta = s.Start(u.Start)
+	if u.Start == nil && u.b.Exact() {
+		rows.Shift(u.beta, s.Cost.Mean) // a constant that sources need not pay for
+	}
 }
 
 // scaled returns f·w, nil for nil.
@@ -94,9 +98,11 @@ func scaled(w []float64, f float64) []float64 {
 // would round them away.
 type penalisedRun struct {
 	*quasiNewton
-	a, b  penalty.Term
-	want  []float64
-	shift float64 // f = α + shift, g = β − shift, but for ε log a and ε log b; 0 where not KL
+	a, b    penalty.Term
+	softmax []float64 // of the rows, from which f follows without the rounding of α
+	want    []float64
+	again   bool    // this evaluation is the second one at its β, for a better shift
+	shift   float64 // f = α + shift, g = β − shift, but for ε log a and ε log b; 0 where not KL
 }
 
 // Penalties are those of a plan, and the shares of the weights that its potentials ask for.
@@ -115,10 +121,10 @@ func damping(rho, eps float64) float64 {
 
 // translation returns the λ that maximises −(ρ+ε) p e^(−λ/(ρ+ε)) − σ q e^(λ/σ), the dual as a
 // function of λ when λ is subtracted from the potentials with penalty σ and those with penalty ρ
-// follow optimally; p is the mass of T, and q the mass that the σ side asks for.
-func translation(p, q, rho, sigma, eps float64) float64 {
-	by := logspace.Log(p/q) / (1/(rho+eps) + 1/sigma)
-	if by-by != 0 { // both marginals exact, or no mass yet
+// follow optimally; p is the mass of T, and q the mass that the σ side asks for, as logarithms.
+func translation(logP, logQ, rho, sigma, eps float64) float64 {
+	by := (logP - logQ) / (1/(rho+eps) + 1/sigma)
+	if by-by != 0 { // both marginals exact
 		return 0
 	}
 	return by
@@ -139,6 +145,8 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 			}
 		}
 		switch {
+		case u.err-u.err != 0:
+			return bad(fault.ErrCost, "costs are so far below −RhoA and −RhoB that the plan's mass is above 1e308")
 		case u.err <= tol && (!last || u.columnsConverged(tol)):
 			u.status = Converged
 			return nil
@@ -162,6 +170,7 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 // mass makes row i optimal for β and the present shift.
 func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	s := u.s
+	u.softmax[i] = softmax
 	if u.a.Kind != penalty.KL {
 		f, share := u.a.Step(-softmax, s.Eps)
 		s.Alpha[i] = s.Eps*s.LogA[i] + f
@@ -173,20 +182,23 @@ func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	return u.mass[i]
 }
 
-// finishEval makes the plan optimal for any shift, and returns the error of the columns.
+// FinishEval makes the plan optimal for any shift, and returns the error of the columns.
 func (u *penalisedRun) FinishEval() float64 {
 	s := u.s
 	if u.a.Kind == penalty.KL {
 		yield := 1 / (u.a.Rho + s.Eps)
-		by := translation(kern.Sum(u.mass), u.wanted(nil), u.a.Rho, u.b.Rho, s.Eps)
+		by := translation(u.logMass(), u.logShares(u.b.Rho), u.a.Rho, u.b.Rho, s.Eps)
 		u.shift += by
+		if u.again = !u.again && math.Abs(by)*yield > largestLog; u.again { // masses were 0 or +Inf at the old shift
+			return s.Eval(u.beta, 1)
+		}
 		// All of T by the same factor, since its rows were computed for the old shift.
 		f := math.Exp(-by * yield)
 		kern.Scale(u.mass, f, u.mass)
 		kern.Scale(s.Col, f, s.Col)
 		rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
 	}
-	u.wanted(u.want)
+	u.wanted()
 	off := kern.L1Diff(s.Col, u.want) / s.Total
 	for i, a := range s.A {
 		if a > 0 && u.a.Cut(u.mass[i]/a) {
@@ -202,19 +214,36 @@ func (u *penalisedRun) Wanted() []float64 { return u.want }
 // potential returns gⱼ; bⱼ is positive.
 func (u *penalisedRun) potential(j int) float64 { return u.beta[j] - u.s.Eps*u.s.LogB[j] - u.shift }
 
-// wanted returns the total of the column sums of T at the optimum, and writes them to dst where not nil.
-func (u *penalisedRun) wanted(dst []float64) float64 {
-	var total float64
+// wanted writes the column sums of T at the optimum to want.
+func (u *penalisedRun) wanted() {
+	for j, b := range u.s.B {
+		if u.want[j] = b; b > 0 {
+			u.want[j] *= u.b.Share(u.potential(j), u.s.Col[j]/b)
+		}
+	}
+}
+
+// largestLog is how far the logarithm of the mass may move with the shift for masses not to have under- or overflowed.
+const largestLog = 200
+
+// logMass returns the logarithm of the mass of T, of KL, at the present shift.
+func (u *penalisedRun) logMass() float64 {
+	sum := logspace.Zero()
+	for i, w := range u.s.LogA {
+		sum.Add(w + (u.softmax[i]-u.shift)/(u.a.Rho+u.s.Eps))
+	}
+	return sum.Log()
+}
+
+// logShares returns the logarithm of Σ b e^(−g/ρ).
+func (u *penalisedRun) logShares(rho float64) float64 {
+	sum := logspace.Zero()
 	for j, b := range u.s.B {
 		if b > 0 {
-			b *= u.b.Share(u.potential(j), u.s.Col[j]/b)
+			sum.Add(u.s.LogB[j] - u.potential(j)/rho)
 		}
-		if dst != nil {
-			dst[j] = b
-		}
-		total += b
 	}
-	return total
+	return sum.Log()
 }
 
 // scale makes the columns optimal for α and any shift.
@@ -231,22 +260,14 @@ func (u *penalisedRun) scale() {
 		}
 		return
 	}
-	keep := damping(u.b.Rho, s.Eps)
-	var p, q float64 // the masses that the columns and the rows ask for
+	keep, p := damping(u.b.Rho, s.Eps), u.logShares(u.b.Rho+s.Eps)
 	for j, b := range s.B {
 		if b > 0 {
 			base := s.Eps * s.LogB[j]
-			p += b * math.Exp((base+u.shift-u.beta[j])/(u.b.Rho+s.Eps))
 			u.beta[j] = base + keep*(u.beta[j]-base)
 		}
 	}
-	for i, a := range s.A {
-		if a > 0 && !u.a.Exact() {
-			a *= math.Exp((s.Eps*s.LogA[i] - s.Alpha[i] - u.shift) / u.a.Rho)
-		}
-		q += a
-	}
-	u.shift = keep * (u.shift - translation(p, q, u.b.Rho, u.a.Rho, s.Eps))
+	u.shift = keep * (u.shift - translation(p, u.logMass(), u.b.Rho, u.a.Rho, s.Eps))
 }
 
 // imbalance returns the constant that makes the masses which the rows and the columns' step ask for agree to a few
@@ -317,13 +338,10 @@ func (u *penalisedRun) gauge(p *transport.Plan) *Penalties {
 	out := &Penalties{u.a, u.b, make([]float64, len(p.A)), make([]float64, len(p.B))}
 	for i, a := range p.A {
 		p.Alpha[i] += by
-		if p.F[i] += by; a == 0 {
-			p.F[i], out.ShareA[i] = u.a.Step(p.F[i], p.Eps)
-			continue
+		if p.F[i] += by; a > 0 {
+			p.F[i] = by - u.softmax[i]
 		}
-		if out.ShareA[i] = u.mass[i] / a; u.a.Kind == penalty.KL {
-			out.ShareA[i] = u.a.Share(p.F[i], out.ShareA[i])
-		}
+		p.F[i], out.ShareA[i] = u.a.Step(p.F[i], p.Eps)
 	}
 	for j, b := range p.B {
 		p.Beta[j] -= by

@@ -7,7 +7,6 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"coupling/lab/device"
-	"coupling/lab/logspace"
 	"coupling/ot/internal/ondevice"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
@@ -96,25 +95,10 @@ func (d *DevicePlan) Values() Sums {
 	sharp, _ := d.Costs(d.U, d.H, d.Inv)
 	rowSums, cols := d.Times(Ones(d.M)), d.TimesT(Ones(d.N))
 	v := Sums{Sharp: rows.Dot(Ones(d.N), sharp), Mass: rows.Dot(Ones(d.N), rowSums)}
-	return d.P.logSums(v, rowSums, cols)
-}
-
-// logSums completes v, which has Sharp, by the marginals of T.
-func (p *Plan) logSums(v Sums, rowSums, cols []float64) Sums {
-	v.SumPlogP = (rows.Dot(rowSums, p.Alpha) + rows.Dot(cols, p.Beta) - v.Sharp) / p.Eps
-	// T log (T/ab), with KL potentials for logarithms of weights: no term is added and subtracted
-	// again.
-	var kl rows.Sum
-	add := func(sums, potential, weight []float64) {
-		for i, r := range sums {
-			if r > 0 {
-				kl.Add(r * (potential[i]/p.Eps - logspace.Log(weight[i])))
-			}
-		}
+	of := func(alpha, beta []float64) float64 {
+		return (rows.Dot(rowSums, alpha) + rows.Dot(cols, beta) - v.Sharp) / d.P.Eps
 	}
-	add(rowSums, p.Alpha, p.A)
-	add(cols, p.Beta, p.B)
-	v.KL = kl.Value() - v.Sharp/p.Eps
+	v.SumPlogP, v.KL = of(d.P.Alpha, d.P.Beta), of(d.P.F, d.P.G)
 	return v
 }
 

@@ -3,6 +3,7 @@ package transport
 import (
 	"math"
 
+	"coupling/lab/logspace"
 	"coupling/ot/internal/geometry"
 	"coupling/ot/internal/rows"
 	"coupling/ot/internal/semidual"
@@ -43,10 +44,22 @@ func (p *Plan) Columns() []float64 {
 
 // gridSums is Sums along the axes of a separable geometry.
 func (p *Plan) gridSums() (v Sums) {
-	col := p.Columns()
-	v.Sharp = rows.Dot(p.Mass, p.Expect(make([]float64, len(p.B)), false, true))
+	less, logB, logA := make([]float64, len(p.B)), make([]float64, len(p.B)), make([]float64, len(p.A))
+	v.Sharp = rows.Dot(p.Mass, p.Expect(less, false, true))
 	v.Mass = rows.Dot(p.Mass, Ones(len(p.A)))
-	return p.logSums(v, p.Mass, col)
+	for j, b := range p.B {
+		if b > 0 {
+			less[j], logB[j] = -p.G[j], logspace.Log(b)
+		}
+	}
+	// ε log(T/ab) = f − (c − g), whose mean in a row of T is as small as its largest entries are.
+	means := p.Expect(less, false, true)
+	for i, f := range p.F {
+		logA[i], means[i] = logspace.Log(p.A[i]), f-means[i]
+	}
+	v.KL = rows.Dot(p.Mass, means) / p.Eps
+	v.SumPlogP = v.KL + rows.Dot(p.Mass, logA) + rows.Dot(p.Mass, p.Expect(logB, false, false))
+	return v
 }
 
 // gridConnected is Connected by the entries between each atom and those next to where it goes, or

@@ -95,14 +95,7 @@ func (p *Plan) potentials(s *semidual.Function) {
 		}
 	}
 	if empty != nil {
-		s.SoftminColumns(empty, func(k int, v float64) {
-			j := empty[k]
-			p.G[j] = v
-			if s.B[j] > 0 { // its column is lost to rounding; use the potential that is best for α
-				p.Own[j] = v + s.Eps*s.LogB[j]
-				p.Beta[j] = p.Own[j]
-			}
-		})
+		s.SoftminColumns(empty, func(k int, v float64) { p.G[empty[k]] = v })
 	}
 }
 
@@ -214,7 +207,9 @@ func (p *Plan) entries(w *semidual.Worker, i int) laplacian.Row {
 func (p *Plan) LogRow(i int, t, logT, cost []float64) {
 	c := p.Costs.Row(i, cost)
 	ref, sum := rows.Softmax(t, p.Own, c, 1/p.Eps)
-	kern.Scale(t, p.Mass[i]/sum, t)
+	if sum > 0 {
+		kern.Scale(t, p.Mass[i]/sum, t)
+	}
 	kern.RowLogits(logT, p.Own, c, 1)
 	rows.Subtract(logT, ref)
 	kern.Scale(logT, 1/p.Eps, logT)
@@ -398,7 +393,7 @@ func (p *Plan) Sums() Sums {
 			c = orig
 		}
 		logA := logspace.Log(p.A[i])
-		kl := kern.Dot(a.T, rel)/p.Eps + mass*(logspace.Log(mass/a.Sum)-logA)
+		kl := kern.Dot(a.T, rel)/p.Eps + mass*(logspace.Log(mass/p.A[i])-logspace.Log(a.Sum))
 		tlogt := kl + mass*logA + kern.Dot(a.T, a.Gather(w.Cost, logB))
 		for q, v := range [...]float64{kern.Dot(a.T, c), tlogt, kl, mass} {
 			parts[k][q].Add(v)
