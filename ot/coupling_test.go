@@ -44,6 +44,12 @@ func TestWeakCouplingIsFlagged(t *testing.T) {
 			}
 		}
 	}
+	// What crosses is the error of the marginals: nothing can come back.
+	oneWay := weighted(ot.Dense(mat.NewDense(2, 2, []float64{0, 1, forbidden, 0})), nil, nil)
+	grad := must.Get(mustSolve(t, ot.LBFGS{Eps: .3, Tol: 1e-6}, oneWay).Grad(ot.Sharp))
+	if _, _, err := grad.Weights(); !errors.Is(err, ot.ErrUndetermined) {
+		t.Errorf("one way: gradient by weights: %v", err)
+	}
 	o := ot.Objective{Solver: ot.LBFGS{Eps: .01}}
 	x := mat.NewDense(2, 1, []float64{0, 3})
 	term, err := o.Eval(ctx, x, mat.NewDense(2, 1, []float64{.5, 3.2}), nil, nil, ot.SqEuclidean, ot.ByX|ot.ByWeights)

@@ -99,6 +99,16 @@ func TestGridValues(t *testing.T) {
 	}
 }
 
+// Targets may be another grid than sources, on which coarse problems are solved first, too.
+func TestGridOfOtherTargets(t *testing.T) {
+	c := filled(40, 20, func(i, j int) float64 { return math.Pow(float64(i)/40-float64(j)/20+.1, 2) })
+	s := ot.LBFGS{Eps: .003}
+	got, want := mustSolve(t, s, uniform(cost.Grid(c))), mustSolve(t, s, uniform(ot.Dense(c)))
+	if d := math.Abs(got.RegKL() - want.RegKL()); !(d < 1e-12) {
+		t.Errorf("off by %g", d)
+	}
+}
+
 // The divergence on a grid is that of the pixels as points, with its derivatives, and 0 between
 // equal measures.
 func TestGridDivergence(t *testing.T) {

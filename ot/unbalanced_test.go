@@ -98,6 +98,21 @@ func TestUnbalancedOffset(t *testing.T) {
 // penalties are the kinds of marginal penalty.
 var penalties = map[string]penalty.Kind{"KL": penalty.KL, "TV": penalty.TotalVariation, "χ²": penalty.ChiSquare}
 
+// However large penalties are against ε, masses that differ take as few evaluations.
+func TestUnbalancedTotals(t *testing.T) {
+	rng := seeded(53, 1)
+	c := ot.Points(cloud(rng, 20, 2, 1, 0), cloud(rng, 30, 2, 1, .5), ot.SqEuclidean)
+	for name, kind := range penalties {
+		for _, ratio := range []float64{.01, 1 / 3., 3, 100} {
+			s := ot.Unbalanced{Eps: .1, RhoA: 1e5, RhoB: 1.5e5, Penalty: kind}
+			p := mustSolve(t, s, weighted(c, masses(rng, 20, 1), masses(rng, 30, ratio)))
+			if p.Evaluations > 100 {
+				t.Errorf("%s, masses 1 and %g: %d evaluations", name, ratio, p.Evaluations)
+			}
+		}
+	}
+}
+
 // Of TestLaws, the laws of unbalanced transport.
 func TestUnbalancedLaws(t *testing.T) {
 	ottest.Unbalanced(t, func(eps, tol float64, a, b penalty.Term) ot.Solver {

@@ -169,7 +169,7 @@ func (s *Function) Halved(eps float64) *Halved {
 		half := averaged(x.Cost())
 		curve += x.Curve()
 		h.mixed = append(h.mixed, geometry.NewAxis(half))
-		h.Axes = append(h.Axes, mat.DenseCopyOf(averaged(half).T()))
+		h.Axes = append(h.Axes, averaged(half))
 		sources, targets = append(sources, n), append(targets, m)
 	}
 	if curve > 2*eps {

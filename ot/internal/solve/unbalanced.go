@@ -270,15 +270,20 @@ func (u *penalisedRun) scale() {
 	u.shift = keep * (u.shift - translation(p, u.logMass(), u.b.Rho, u.a.Rho, s.Eps))
 }
 
-// imbalance returns the constant that makes the masses which the rows and the columns' step ask for agree to a few
-// percent, when it is added to the rows' potentials and subtracted from what the columns would take if they were exact.
+// imbalance returns the constant that makes the masses which the rows and the columns' step ask for agree, about as
+// well as a move of ε, when it is added to the rows' potentials and subtracted from what the columns would take if they
+// were exact; with total variation, whose masses depend on potentials at their bounds alone, the one that leads there.
 func (u *penalisedRun) imbalance() float64 {
-	const near, most = 0.05, 40
-	by := u.logMasses(0)
-	if u.b.Kind != penalty.ChiSquare || !(math.Abs(by) > near) { // total variation bounds the masses itself
+	const most = 40
+	by, near := u.logMasses(0), min(0.05, u.s.Eps/min(u.a.Rho, u.b.Rho))
+	sign, flat := math.Copysign(1, by), u.b.Kind == penalty.TotalVariation
+	if flat && math.Abs(by) > rows.MassTolerance {
+		return sign * u.room(sign)
+	}
+	if flat || !(math.Abs(by) > near) {
 		return 0
 	}
-	bracket, sign := linesearch.New(-math.Abs(by)), math.Copysign(1, by)
+	bracket := linesearch.New(-math.Abs(by))
 	t := u.s.Eps
 	for range most {
 		switch off := -sign * u.logMasses(sign*t); {
@@ -292,6 +297,23 @@ func (u *penalisedRun) imbalance() float64 {
 		t = bracket.Next()
 	}
 	return sign * t
+}
+
+// room returns how far potentials of total variation may move, those of rows by the sign given and those of columns
+// against it, before the first comes to its bound: masses do not change up to there.
+func (u *penalisedRun) room(sign float64) float64 {
+	s, out := u.s, math.Inf(1)
+	for j, b := range s.B {
+		if b > 0 {
+			out = min(out, u.b.Rho+sign*u.potential(j))
+		}
+	}
+	for i, a := range s.A {
+		if a > 0 {
+			out = min(out, u.a.Rho-sign*(s.Alpha[i]-s.Eps*s.LogA[i]))
+		}
+	}
+	return max(0, out)
 }
 
 // logMasses returns the logarithm of the mass that the rows ask for over that of the columns' step, moved by by.
