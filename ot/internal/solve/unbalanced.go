@@ -175,18 +175,18 @@ func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 
 // finishEval makes the plan optimal for any shift, and returns the error of the columns.
 func (u *penalisedRun) FinishEval() float64 {
-	s := u.s
+	s, total := u.s, u.setWanted()
 	if u.a.Kind == penalty.KL {
 		yield := 1 / (u.a.Rho + s.Eps)
-		by := translation(kern.Sum(u.mass), u.wanted(nil), u.a.Rho, u.b.Rho, s.Eps)
+		by := translation(kern.Sum(u.mass), total, u.a.Rho, u.b.Rho, s.Eps)
 		u.shift += by
 		// All of T by the same factor, since its rows were computed for the old shift.
 		f := math.Exp(-by * yield)
 		kern.Scale(u.mass, f, u.mass)
 		kern.Scale(s.Col, f, s.Col)
+		u.setWanted()
 		rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
 	}
-	u.wanted(u.want)
 	off := kern.L1Diff(s.Col, u.want) / s.Total
 	for i, a := range s.A {
 		if a > 0 && u.a.Cut(u.mass[i]/a) {
@@ -202,19 +202,24 @@ func (u *penalisedRun) Wanted() []float64 { return u.want }
 // potential returns gⱼ; bⱼ is positive.
 func (u *penalisedRun) potential(j int) float64 { return u.beta[j] - u.s.Eps*u.s.LogB[j] - u.shift }
 
-// wanted returns the total of the column sums of T at the optimum, and writes them to dst where not nil.
-func (u *penalisedRun) wanted(dst []float64) float64 {
-	var total float64
-	for j, b := range u.s.B {
-		if b > 0 {
-			b *= u.b.Share(u.potential(j), u.s.Col[j]/b)
+// setWanted finds the column sums of T at the optimum for the present shift, and returns their total.
+func (u *penalisedRun) setWanted() float64 {
+	s := u.s
+	if u.b.Kind == penalty.KL { // b·Share of all columns at once
+		kern.Scale(u.want, s.Eps, s.LogB)
+		kern.RowExpScaled(u.want, u.want, u.beta, -u.shift, 1/u.b.Rho)
+		kern.Mul(u.want, u.want, s.B)
+		for _, j := range s.ZeroB {
+			u.want[j] = 0
 		}
-		if dst != nil {
-			dst[j] = b
-		}
-		total += b
+		return kern.Sum(u.want)
 	}
-	return total
+	for j, b := range s.B {
+		if b > 0 {
+			u.want[j] = b * u.b.Share(u.potential(j), s.Col[j]/b)
+		}
+	}
+	return kern.Sum(u.want)
 }
 
 // scale makes the columns optimal for α and any shift.
