@@ -72,7 +72,7 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 		u.stages = u.stages[len(u.stages)-1:]
 	}
 	// Penalties keep potentials from growing far beyond ρ, so a larger ε prepares nothing.
-	for len(u.stages) > 1 && u.stages[0] > (u.a.Rho+u.b.Rho)/2 {
+	for len(u.stages) > 1 && u.stages[0] > (u.a.Rho+u.b.Rho)/4 {
 		u.stages = u.stages[1:]
 	}
 	s.Eps = u.stages[0]
