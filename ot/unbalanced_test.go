@@ -65,7 +65,7 @@ func TestUnbalancedOutliers(t *testing.T) {
 			t.Errorf("ρ = %g: %d evaluations, %g for %g", rho, got.Evaluations, got.Value().RegKL, want.Value().RegKL)
 		}
 		for j := range 20 {
-			if math.Abs(got.G[j]-want.G[j]) > 1e-5*rho {
+			if math.Abs(got.G[j]-want.G[j]) > 1e-4*rho { // columns within √Tol: 5e-4 ρ
 				t.Errorf("ρ = %g: G[%d] is %g, not %g", rho, j, got.G[j], want.G[j])
 			}
 		}

@@ -31,11 +31,9 @@ func (s *Function) prepare(beta []float64) {
 	if !s.quotients {
 		return
 	}
-	if s.shiftEps != s.Eps {
+	if s.shiftEps != s.Eps { // sums at another ε are near enough
+		kern.Scale(s.shift, s.shiftEps/s.Eps, s.shift)
 		s.shiftEps = s.Eps
-		for i := range s.shift {
-			s.shift[i] = math.NaN()
-		}
 	}
 	kern.Scale(s.H, 1/s.Eps, beta)
 }
@@ -55,13 +53,11 @@ func (s *Function) row(w *Worker, dst []float64, i int, t *targets) (sum, ref fl
 	}
 	var c []float64
 	shift := s.shift[i]
-	if r, ok := t.g.(cost.Fused); ok && shift == shift {
+	if r, ok := t.g.(cost.Fused); ok {
 		sum = r.ExpRow(dst, buf, i, t.h, inv, shift)
 	} else {
 		c = t.g.Row(i, buf)
-		if shift == shift {
-			sum = kern.RowExpAt(dst, t.h, c, inv, shift)
-		}
+		sum = kern.RowExpAt(dst, t.h, c, inv, shift)
 	}
 	if !(sum > 1/fusedSafe && sum < fusedSafe) {
 		if c == nil {

@@ -39,7 +39,7 @@ type Function struct {
 	Total     float64   // the mass that errors are relative to
 
 	H        []float64 // m, scratch: β/ε, or scalings
-	shift    []float64 // n, log of the row's last sum
+	shift    []float64 // n, log of the row's last sum; at first that of costs which are all the least
 	shiftEps float64   // the ε of shift
 	ladder   ladder
 
@@ -56,12 +56,13 @@ func New(in *Instance, workers int) *Function {
 		LogA:     in.Memory.Floats(in.N),
 		LogB:     in.Memory.Floats(in.M),
 		Total:    1,
+		shiftEps: 1,
 	}
 	s.H, s.shift = in.Memory.Floats(in.M), in.Memory.Floats(in.N)
 	s.RowL1 = make([]float64, len(s.Rows.Spans))
 	s.setGeometry(in.G)
 	for i, v := range in.A {
-		s.LogA[i] = logspace.Log(v)
+		s.LogA[i], s.shift[i] = logspace.Log(v), -in.Cost.Min
 	}
 	s.bMin = math.Inf(1)
 	for j, v := range in.B {

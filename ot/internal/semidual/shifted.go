@@ -85,7 +85,7 @@ func (s *Function) Rebase(beta []float64) {
 	s.G = next
 	s.setGeometry(s.G)
 	s.Invalidate()
-	s.shiftEps = 0
+	clear(s.shift)
 }
 
 // Dims returns the number of sources and of targets.

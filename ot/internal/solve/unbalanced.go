@@ -73,7 +73,7 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 		u.stages = u.stages[len(u.stages)-1:]
 	}
 	// Penalties keep potentials from growing far beyond ρ, so a larger ε prepares nothing.
-	for len(u.stages) > 1 && u.stages[0] > (u.a.Rho+u.b.Rho)/2 {
+	for len(u.stages) > 1 && u.stages[0] > (u.a.Rho+u.b.Rho)/4 {
 		u.stages = u.stages[1:]
 	}
 	s.Eps = u.stages[0]
@@ -184,10 +184,10 @@ func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 
 // FinishEval makes the plan optimal for any shift, and returns the error of the columns.
 func (u *penalisedRun) FinishEval() float64 {
-	s := u.s
+	s, total := u.s, u.setWanted()
 	if u.a.Kind == penalty.KL {
 		yield := 1 / (u.a.Rho + s.Eps)
-		by := translation(u.logMass(), u.logShares(u.b.Rho), u.a.Rho, u.b.Rho, s.Eps)
+		by := translation(u.logMass(), u.logShares(total, u.b.Rho), u.a.Rho, u.b.Rho, s.Eps)
 		u.shift += by
 		if u.again = !u.again && math.Abs(by)*yield > largestLog; u.again { // masses were 0 or +Inf at the old shift
 			return s.Eval(u.beta, 1)
@@ -196,9 +196,9 @@ func (u *penalisedRun) FinishEval() float64 {
 		f := math.Exp(-by * yield)
 		kern.Scale(u.mass, f, u.mass)
 		kern.Scale(s.Col, f, s.Col)
+		u.setWanted()
 		rows.Shift(s.Alpha, -u.shift*s.Eps*yield)
 	}
-	u.wanted()
 	off := kern.L1Diff(s.Col, u.want) / s.Total
 	for i, a := range s.A {
 		if a > 0 && u.a.Cut(u.mass[i]/a) {
@@ -214,13 +214,24 @@ func (u *penalisedRun) Wanted() []float64 { return u.want }
 // potential returns gⱼ; bⱼ is positive.
 func (u *penalisedRun) potential(j int) float64 { return u.beta[j] - u.s.Eps*u.s.LogB[j] - u.shift }
 
-// wanted writes the column sums of T at the optimum to want.
-func (u *penalisedRun) wanted() {
-	for j, b := range u.s.B {
-		if u.want[j] = b; b > 0 {
-			u.want[j] *= u.b.Share(u.potential(j), u.s.Col[j]/b)
+// setWanted finds the column sums of T at the optimum for the present shift, and returns their total.
+func (u *penalisedRun) setWanted() float64 {
+	s := u.s
+	if u.b.Kind == penalty.KL { // b·Share of all columns at once
+		kern.Scale(u.want, s.Eps, s.LogB)
+		kern.RowExpScaled(u.want, u.want, u.beta, -u.shift, 1/u.b.Rho)
+		kern.Mul(u.want, u.want, s.B)
+		for _, j := range s.ZeroB {
+			u.want[j] = 0
+		}
+		return kern.Sum(u.want)
+	}
+	for j, b := range s.B {
+		if b > 0 {
+			u.want[j] = b * u.b.Share(u.potential(j), s.Col[j]/b)
 		}
 	}
+	return kern.Sum(u.want)
 }
 
 // largestLog is how far the logarithm of the mass may move with the shift for masses not to have under- or overflowed.
@@ -228,6 +239,9 @@ const largestLog = 200
 
 // logMass returns the logarithm of the mass of T, of KL, at the present shift.
 func (u *penalisedRun) logMass() float64 {
+	if log := logspace.Log(kern.Sum(u.mass)); math.Abs(log) < largestLog {
+		return log
+	}
 	sum := logspace.Zero()
 	for i, w := range u.s.LogA {
 		sum.Add(w + (u.softmax[i]-u.shift)/(u.a.Rho+u.s.Eps))
@@ -235,8 +249,11 @@ func (u *penalisedRun) logMass() float64 {
 	return sum.Log()
 }
 
-// logShares returns the logarithm of Σ b e^(−g/ρ).
-func (u *penalisedRun) logShares(rho float64) float64 {
+// logShares returns the logarithm of Σ b e^(−g/ρ), which is total unless that has under- or overflowed.
+func (u *penalisedRun) logShares(total, rho float64) float64 {
+	if log := logspace.Log(total); math.Abs(log) < largestLog {
+		return log
+	}
 	sum := logspace.Zero()
 	for j, b := range u.s.B {
 		if b > 0 {
@@ -260,7 +277,7 @@ func (u *penalisedRun) scale() {
 		}
 		return
 	}
-	keep, p := damping(u.b.Rho, s.Eps), u.logShares(u.b.Rho+s.Eps)
+	keep, p := damping(u.b.Rho, s.Eps), u.logShares(0, u.b.Rho+s.Eps)
 	for j, b := range s.B {
 		if b > 0 {
 			base := s.Eps * s.LogB[j]
