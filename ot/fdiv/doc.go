@@ -7,14 +7,14 @@
 // where u_ij = (φ_i + ψ_j − C_ij)/λ, and the plan is T_ij = a_i b_j M_f(u_ij): M_f is the density of the plan against
 // the product of its marginals.
 //
-//	             f(v), v ≥ 0                    f*(u)                       M_f(u)            bound of u
-//	KL           v log v                        e^(u−1)                     e^(u−1)           none
-//	ReverseKL    −log v                         −1 − logspace.Log(−u)                −1/u              0
-//	Pearson      (v−1)²                         u²/4 + u, −1 below u = −2   (u/2 + 1)₊        none
-//	ChiSquare    v² − 1                         (u₊)²/4 + 1                 u₊/2              none
-//	Hellinger    (√v − 1)²                      u/(1−u)                     (1−u)^−2          1
-//	JensenShannon v log v − (v+1) logspace.Log((v+1)/2)  −logspace.Log(2−e^u)                 e^u/(2−e^u)       log 2
-//	GAN          v log v − (v+1) logspace.Log(v+1)       −logspace.Log(1−e^u)                 1/(e^−u − 1)      0
+//	               f(v), v ≥ 0                   f*(u)                      M_f(u)        bound of u
+//	KL             v log v                       e^(u−1)                    e^(u−1)       none
+//	ReverseKL      −log v                        −1 − log(−u)               −1/u          0
+//	Pearson        (v−1)²                        u²/4 + u, −1 below u = −2  (u/2 + 1)₊    none
+//	ChiSquare      v² − 1                        (u₊)²/4 + 1                u₊/2          none
+//	Hellinger      (√v − 1)²                     u/(1−u)                    (1−u)^−2      1
+//	JensenShannon  v log v − (v+1) log((v+1)/2)  −log(2−e^u)                e^u/(2−e^u)   log 2
+//	GAN            v log v − (v+1) log(v+1)      −log(1−e^u)                1/(e^−u − 1)  0
 //
 // The table is Table 3 of Daniels, Maunu and Hand, "Score-based Generative Neural Networks for
 // Large-Scale Optimal Transport" (SCONES, 2021), with two corrections: its Jensen–Shannon row has

@@ -10,7 +10,7 @@ var jensenShannon = form{
 	name:  "js",
 	bound: math.Ln2,
 	f:     jsF,
-	// logspace.Log(2v/(1+v))
+	// log(2v/(1+v))
 	slope: func(v float64) float64 {
 		if v > 0.5 {
 			if math.IsInf(v, 1) {
@@ -30,8 +30,8 @@ var jensenShannon = form{
 // jsGap returns 2 − e^u, exact to the last bits for u near 0 and near log 2 alike.
 func jsGap(u float64) float64 { return 1 - math.Expm1(u) }
 
-// jsF returns v log v − (v+1) logspace.Log((v+1)/2). With x = (v−1)/(v+1) it is ½(1+v) [(1+x)
-// logspace.Log(1+x) + (1−x) logspace.Log(1−x)], whose bracket is Σ x^2k / (k(2k−1)): near v = 1 the
+// jsF returns v log v − (v+1) log((v+1)/2). With x = (v−1)/(v+1) it is ½(1+v) [(1+x)
+// log(1+x) + (1−x) log(1−x)], whose bracket is Σ x^2k / (k(2k−1)): near v = 1 the
 // logarithms cancel and the series does not.
 func jsF(v float64) float64 {
 	if math.IsInf(v, 1) {
@@ -63,7 +63,7 @@ var gan = form{
 		}
 		return -v*math.Log1p(1/v) - math.Log1p(v)
 	},
-	// logspace.Log(v/(1+v))
+	// log(v/(1+v))
 	slope: func(v float64) float64 {
 		if v < 1 {
 			return logspace.Log(v) - math.Log1p(v)
@@ -77,7 +77,7 @@ var gan = form{
 	score:     func(u float64) float64 { return -1 / math.Expm1(u) },
 }
 
-// log1mexp returns logspace.Log(1 − e^u) for u < 0 (Mächler 2012, "Accurately computing logspace.Log(1 − exp(−|a|))").
+// log1mexp returns log(1 − e^u) for u < 0 (Mächler 2012, "Accurately computing log(1 − exp(−|a|))").
 func log1mexp(u float64) float64 {
 	if u > -math.Ln2 {
 		return logspace.Log(-math.Expm1(u))
