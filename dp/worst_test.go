@@ -202,22 +202,6 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Mechanisms that tell nothing, repeated.
-func TestNothingToTell(t *testing.T) {
-	for _, e := range []Event{RandomizedResponse{.5}, Repeat{7, RandomizedResponse{.5}}} {
-		g, err := Epsilon(t.Context(), e, Relation{Group: 3}, 1e-9)
-		if err != nil || g.Epsilon != 0 || g.Kind != Exact {
-			t.Errorf("%v: %v, %v", e, g, err)
-		}
-	}
-	// Beside others they add nothing.
-	a := must(Epsilon(t.Context(), Gaussian{2}, Relation{}, 1e-5))
-	b, err := Epsilon(t.Context(), Compose{Gaussian{2}, Repeat{5, RandomizedResponse{.5}}}, Relation{}, 1e-5)
-	if err != nil || math.Abs(b.Epsilon/a.Epsilon-1) > 1e-9 {
-		t.Errorf("%v, %v; alone %v", b, err, a)
-	}
-}
-
 // Groups whose spans become single splits before a pass in which none was skipped; it once did not end.
 func TestGroupsOfAFewSpans(t *testing.T) {
 	for _, group := range []int{40, 64, 100} {
