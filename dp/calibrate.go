@@ -215,7 +215,7 @@ func (c *calibration) search(ctx context.Context, start float64) (p probe, err e
 // leastStep is the relative accuracy of the value.
 const leastStep = 1e-9
 
-// leastShare is the least share of a bracket that a secant step leaves; where such steps do not shrink it, it is halved.
+// leastShare is the least share of a bracket that a secant leaves; where secants do not shrink it, it is halved.
 const leastShare = 1e-6
 
 // sharpened is the width from which the next stage is expected to have sharper answers.

@@ -85,7 +85,7 @@ func TestEndsOfTheRange(t *testing.T) {
 	}
 }
 
-// Noise so small that squares of shifts have no digits: half of the losses are above the mean, as ε must be, and δ(1) is 1.
+// Noise so small that squares of shifts have no digits: half of the losses are above the mean, as ε must be.
 func TestNoiseWithoutDigits(t *testing.T) {
 	for sigma := 1e-7; sigma > 1e-100; sigma /= 3 {
 		e, mean := Repeat{3, Gaussian{sigma}}, 1.5/sigma/sigma
