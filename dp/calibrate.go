@@ -215,6 +215,9 @@ func (c *calibration) search(ctx context.Context, start float64) (p probe, err e
 // leastStep is the relative accuracy of the value.
 const leastStep = 1e-9
 
+// leastShare is the least share of a bracket that a secant leaves; where secants do not shrink it, it is halved.
+const leastShare = 1e-6
+
 // sharpened is the width from which the next stage is expected to have sharper answers.
 const sharpened = 5e-4
 
@@ -241,7 +244,7 @@ func (c *calibration) ahead(p probe, rest float64) float64 {
 func (c *calibration) stage(ctx context.Context, q pair.Question, start, most float64) (probe, error) {
 	var good, bad *probe
 	stride, known, width := math.Ln2, math.Inf(1), math.Inf(1)
-	for k := 0; ; k++ {
+	for last := 0.0; ; {
 		p, err := c.probe(ctx, q, start)
 		if err != nil {
 			return p, err
@@ -264,9 +267,10 @@ func (c *calibration) stage(ctx context.Context, q pair.Question, start, most fl
 			return *good, nil
 		case good == nil || bad == nil:
 			start = c.extrapolate(p, stride, p.stopTol(nil, most)/2)
-			if k > 0 {
+			if last > 0 && !(math.Abs(p.excess) < last/4) {
 				stride *= 2
 			}
+			last = math.Abs(p.excess)
 		default:
 			nearest, span := min(-good.excess, bad.excess), math.Abs(bad.x-good.x)
 			bisect := !(nearest < known/2 || span < .6*width)
@@ -326,7 +330,7 @@ func (c *calibration) extrapolate(p probe, stride, rest float64) float64 {
 func (c *calibration) interpolate(good, bad probe, bisect bool, rest float64) (float64, bool) {
 	w, span := 0.5, bad.x-good.x
 	if d := bad.excess - good.excess; !bisect && !math.IsInf(d, 0) && !math.IsNaN(d) {
-		w = min(0.99, max(0.01, -(good.excess+rest)/d))
+		w = min(1-leastShare, max(leastShare, -(good.excess+rest)/d))
 		from, excess := 0.0, good.excess
 		if bad.excess < -good.excess {
 			from, excess = 1, bad.excess

@@ -50,7 +50,8 @@ func TestLargestLossOfALargeGroup(t *testing.T) {
 func TestEndsOfTheRange(t *testing.T) {
 	free := []Event{
 		SGD(1, 0, 100), SGD(1, .1, 0), SGD(0, 0, 5), FixedSGD(1, 5, 50, 0), Repeat{0, ZCDP{1}}, Poisson{0, Laplace{0}},
-		Compose{Poisson{0, Gaussian{1}}, Repeat{0, DiscreteLaplace{Scale: 1}}},
+		Compose{Poisson{0, Gaussian{1}}, Repeat{0, DiscreteLaplace{Scale: 1}}}, RandomizedResponse{.5},
+		Repeat{7, RandomizedResponse{.5}},
 	}
 	for _, e := range free {
 		for _, by := range []Accountant{Best{}, closed.Accountant{}, pld.Accountant{}, rdp.Accountant{}} {
@@ -80,6 +81,20 @@ func TestEndsOfTheRange(t *testing.T) {
 		}
 		if g, err := Epsilon(t.Context(), m, Relation{}, 1); err != nil || g.Epsilon != 0 {
 			t.Errorf("%v at δ = 1: %v, %v", m, g, err)
+		}
+	}
+}
+
+// Noise so small that squares of shifts have no digits: half of the losses are above the mean, as ε must be.
+func TestNoiseWithoutDigits(t *testing.T) {
+	for sigma := 1e-7; sigma > 1e-100; sigma /= 3 {
+		e, mean := Repeat{3, Gaussian{sigma}}, 1.5/sigma/sigma
+		g, err := Epsilon(t.Context(), e, Relation{}, .4)
+		if err != nil || g.Epsilon < mean*(1-1e-15) || g.Epsilon > mean*(1+1e-6) {
+			t.Fatalf("%v: %v, %v; the mean is %v", e, g, err, mean)
+		}
+		if g, err := Delta(t.Context(), e, Relation{}, 1); err != nil || g.Delta < 1 {
+			t.Errorf("%v: %v, %v", e, g, err)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
+	"sync"
 
 	"coupling/dp/pair"
 	"coupling/lab/logspace"
@@ -94,7 +96,8 @@ func (w *walker) selection(e RepeatAndSelect, times int, s sampling) error {
 	if err := run.walk(e.Event, 1, sampling{}); err != nil {
 		return err
 	}
-	w.directed, w.loose = w.directed || run.directed, true
+	w.directed = w.directed || run.directed && w.span.total > 1 // moments of one record are those of both directions
+	w.loose = true
 	if times == 0 || len(run.steps) == 0 { // the best of runs that read nothing
 		return nil
 	}
@@ -105,12 +108,21 @@ func (w *walker) selection(e RepeatAndSelect, times int, s sampling) error {
 // order is a Rényi divergence D_λ of one run, the larger of both directions.
 type order struct{ lambda, divergence float64 }
 
+// orders are some of one run, of which any gives a bound. They are computed when they are asked for.
+type orders []func() order
+
+// least returns the least of f, which is convex in λ or in 1/λ, over the orders.
+func (o orders) least(f func(order) float64) float64 {
+	at := func(i int) float64 { return f(o[i]()) }
+	return at(sort.Search(len(o)-1, func(i int) bool { return at(i+1) >= at(i) }))
+}
+
 // moments returns the bound of (λ−1)·D_λ of the best run.
 func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
-	var known []order
-	for k := -24; k <= 48; k++ { // any of these orders gives a bound
+	var known orders
+	for k := -24; k <= 48; k++ {
 		lambda := 1 + math.Exp2(float64(k)/4)
-		known = append(known, order{lambda, divergence(run, lambda)})
+		known = append(known, sync.OnceValue(func() order { return order{lambda, divergence(run, lambda)} }))
 	}
 	back := slices.Clone(run)
 	for i, s := range run {
@@ -119,9 +131,11 @@ func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
 	largest := max(pair.LargestLoss(run), pair.LargestLoss(back)) // D_∞
 	logMean := e.logMean() + 1e-13*(1+math.Abs(e.logMean()))      // rounded up
 	return func(lambda float64) float64 {
-		extra := e.shapeCost(known, largest)
+		extra := 0.0
 		if e.Poisson > 0 {
-			extra = e.Poisson * deltaAt(known, math.Log1p(1/(lambda-1)))
+			extra = e.Poisson * known.delta(math.Log1p(1/(lambda-1)))
+		} else {
+			extra = e.shapeCost(known, largest)
 		}
 		moment := (lambda-1)*(divergence(run, lambda)+extra) + logMean
 		if e.Poisson > 0 { // no run, which is as likely for both data sets
@@ -133,23 +147,19 @@ func (e RepeatAndSelect) moments(run []pair.Step) func(lambda float64) float64 {
 
 // shapeCost is the least (1+η)((1 − 1/λ′)D_λ′ + log(1/γ)/λ′); λ′ = 1 and, as a limit, ∞ are
 // two of the choices.
-func (e RepeatAndSelect) shapeCost(known []order, largest float64) float64 {
+func (e RepeatAndSelect) shapeCost(known orders, largest float64) float64 {
 	inverse := -logspace.Log(e.Gamma) // 1/γ is rounded, which counts where γ is near 1 and η large
-	least := min(inverse, largest)
-	for _, o := range known {
-		least = min(least, (1-1/o.lambda)*o.divergence+inverse/o.lambda)
-	}
-	return (1 + e.Shape) * least
+	least := known.least(func(o order) float64 { return (1-1/o.lambda)*o.divergence + inverse/o.lambda })
+	return (1 + e.Shape) * min(inverse, largest, least)
 }
 
-// deltaAt bounds δ(ε) of a run by its divergences (Canonne, Kamath, Steinke 2020).
-func deltaAt(known []order, eps float64) float64 {
-	least := 1.0
-	for _, o := range known {
+// delta bounds δ(ε) of a run by its divergences (Canonne, Kamath, Steinke 2020).
+func (o orders) delta(eps float64) float64 {
+	log := o.least(func(o order) float64 {
 		above := o.lambda - 1
-		least = min(least, math.Exp(above*(o.divergence-eps)+above*math.Log1p(-1/o.lambda)-logspace.Log(o.lambda)))
-	}
-	return least * (1 + 1e-12)
+		return above*(o.divergence-eps) + above*math.Log1p(-1/o.lambda) - logspace.Log(o.lambda)
+	})
+	return math.Exp(min(0, log)) * (1 + 1e-12)
 }
 
 // divergence bounds D_λ of a composition in both directions.

@@ -1,6 +1,7 @@
 package dp_test
 
 import (
+	"context"
 	"errors"
 	"math"
 	"testing"
@@ -87,6 +88,35 @@ func TestComposedPoissonSelections(t *testing.T) {
 		g := must.Get(dp.Epsilon(t.Context(), dp.Repeat{Times: times, Event: e}, dp.Relation{}, delta))
 		if g.Epsilon < exact.Lower {
 			t.Errorf("%d × %v: %v, exactly %v", times, e, g.Epsilon, exact)
+		}
+	}
+}
+
+// counted is a pair that counts its moments.
+type counted struct {
+	pair.Pair
+	count func()
+}
+
+func (c counted) LogMoment(alpha float64) (k, wrong float64) {
+	c.count()
+	return c.Pair.LogMoment(alpha)
+}
+func (c counted) Swap() pair.Pair { return counted{c.Pair.Swap(), c.count} }
+
+// A selection asks few moments of its runs, and hardly any more when it is cancelled.
+func TestMomentsOfSelections(t *testing.T) {
+	for most, last := range map[int]int{120: 0, 40: 3} {
+		ctx, cancel := context.WithCancel(t.Context())
+		calls := 0
+		p := counted{must.Get(pair.Poisson(pair.Gaussian, 1, .1, 0, 1)), func() {
+			if calls++; calls == last {
+				cancel()
+			}
+		}}
+		_, err := dp.Epsilon(ctx, dp.RepeatAndSelect{Event: dp.FromPair{Removal: p}, Gamma: .1}, dp.Relation{}, 1e-5)
+		if calls > most || errors.Is(err, context.Canceled) != (last > 0) {
+			t.Errorf("%d moments, cancelled after %d: %v", calls, last, err)
 		}
 	}
 }

@@ -13,8 +13,8 @@ func (w *walker) truncated(e TruncatedPoisson, times int, s sampling) error {
 	switch {
 	case !(e.Rate > 0 && e.Rate <= 1):
 		return bad("rate = %v: must be in (0, 1]", e.Rate)
-	case e.Cap < 1 || e.Size < 1:
-		return bad("TruncatedPoisson: at most %d of %d records: must be at least 1", e.Cap, e.Size)
+	case e.Cap < 1 || e.Size < 1 || float64(e.Size) > 1<<53: // of more, 1 − Rate may be 1 where batches are full
+		return bad("TruncatedPoisson: at most %d of %d records: must be at least 1, and at most 2^53", e.Cap, e.Size)
 	case s.kind != everything:
 		return noPair(e, "a sample of a sample")
 	case !ok:

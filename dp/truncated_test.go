@@ -71,6 +71,10 @@ func TestTruncatedPoisson(t *testing.T) {
 		1e-6); a.Epsilon < b.Epsilon || a.Epsilon > 1.1*b.Epsilon {
 		t.Errorf("nearly always full: %v; %v", a, b)
 	}
+	always.Rate, always.Cap, always.Size = 1e-17, 5, 1e18 // mostly full, of so many that 1 − rate is 1
+	if g, err := dp.Epsilon(t.Context(), always, dp.Relation{}, 1e-20); !errors.Is(err, dp.ErrParameter) {
+		t.Errorf("of 10^18: %v, %v", g, err)
+	}
 	for _, r := range []dp.Relation{{Group: 2}, {Kind: dp.Substitution}} {
 		if _, err := dp.Epsilon(t.Context(), step, r, 1e-6); !errors.Is(err, dp.ErrNoPair) {
 			t.Errorf("%v: %v", r, err)

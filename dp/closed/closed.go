@@ -167,6 +167,9 @@ func curves(steps []pair.Step, q pair.Question) (lo, hi deltaCurve, err error) {
 	if err == nil {
 		hi, err = gaussianShift(math.Sqrt(sum) * (1 + room))
 	}
+	if err == nil && !(hi.RelErr() < 1) {
+		err = refused("noise so small that squares of shifts have no digits")
+	}
 	return lo, hi, err
 }
 

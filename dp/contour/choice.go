@@ -25,7 +25,7 @@ func atSaddle(parts []part, s alias, eps, goal, scale float64) choice {
 	above := math.Inf(1)
 	for _, side := range [...]float64{1, -1} {
 		best := math.Inf(1)
-		for d := 3 / scale; d < 1e6*(s.s+1/scale); d *= 2 {
+		for d := 3 / scale; d > 0 && d < 1e6*(s.s+1/scale); d *= 2 {
 			if s.s+side*d <= 0 {
 				break
 			}

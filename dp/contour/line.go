@@ -285,8 +285,10 @@ func terms(w float64) int {
 		return 3
 	case w < 1e-6:
 		return 5
-	case w < 1e-3:
+	case w < 3.7e-3:
 		return 8
+	case w < .066:
+		return 11
 	default:
 		return len(inverseFactorial)
 	}

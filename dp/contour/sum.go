@@ -112,6 +112,9 @@ func newContour(ctx context.Context, parts []part, at crossing, eps, tol float64
 		c.e0 += parts[i].times*l.e0*2 + 4*ulp*parts[i].times*math.Abs(l.k0)
 		c.size += parts[i].times * math.Abs(l.k0)
 	}
+	if !(c.e0 < 1) { // of noise below 1e-15 or so
+		return nil, fmt.Errorf("contour: log δ would be known within %.2g only: %w", c.e0, ErrCost)
+	}
 	return c, c.sample(ctx, lines, math.Exp(goal-(c.k0-c.s*eps)), work)
 }
 

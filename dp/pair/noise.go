@@ -73,10 +73,12 @@ func (g gaussian) gain(t, d float64) float64 {
 	if diff, ok := logMillsDiff(t+down, math.Abs(d)); ok {
 		return a - t*t/2 - logSqrt2Pi + diff
 	}
+	more, less := logNormalTail(t-d), a+logNormalTail(t)
 	if d < 0 {
-		return logspace.Sub(a+logNormalTail(t), logNormalTail(t-d))
+		more, less = less, more
 	}
-	return logspace.Sub(logNormalTail(t-d), a+logNormalTail(t))
+	// Here log R(t) is at least so much below log R(t−|d|): of large squares rounding may leave no difference.
+	return logspace.Sub(more, min(less, more-min(.15, math.Abs(d)/2)))
 }
 
 type laplace struct{}

@@ -86,10 +86,14 @@ func (u *Union) LogMoment(alpha float64) (k, errBound float64) {
 	if k, known := trivialMoment(alpha); known {
 		return k, 0
 	}
-	low := u.sum(func(p Pair) float64 { k, _ := p.LogMoment(alpha); return logspace.Expm1(k) })
-	high := u.sum(func(p Pair) float64 { k, e := p.LogMoment(alpha); return logspace.Expm1(k + e) })
-	k = logspace.OnePlusExp(low)
-	return k, logspace.OnePlusExp(high) - k + 1e-14*k
+	low, high := logspace.Zero(), logspace.Zero()
+	for i, p := range u.parts {
+		k, e := p.LogMoment(alpha)
+		low.Add(u.logW[i] + logspace.Expm1(k))
+		high.Add(u.logW[i] + logspace.Expm1(k+e))
+	}
+	k = logspace.OnePlusExp(low.Log())
+	return k, logspace.OnePlusExp(high.Log()) - k + 1e-14*k
 }
 
 // Support returns the range of the loss and all atoms.

@@ -65,11 +65,14 @@ func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Questi
 	}
 	m, lost := finite(steps)
 	if q.Delta {
-		r := a.delta(m, q.At, logspace.Log(max(0, q.Against-2*lost)))
+		r := a.delta(ctx, m, q.At, logspace.Log(max(0, q.Against-2*lost)))
 		r.Upper = min(1, r.Upper+lost)
-		return r, nil
+		return r, ctx.Err()
 	}
-	r := a.epsilon(m, max(0, q.At-lost))
+	r := a.epsilon(ctx, m, max(0, q.At-lost))
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
 	if math.IsInf(r.Upper, 1) || math.IsNaN(r.Upper) || q.At < lost {
 		return Result{}, fmt.Errorf("rdp: eps at delta = %v: %w", q.At, pair.ErrUnbounded)
 	}
@@ -92,14 +95,14 @@ func finite(steps []pair.Step) (m moments, lost float64) {
 }
 
 // epsilon minimises ε(α), which at δ = 0 is the sum of the largest losses.
-func (a Accountant) epsilon(m moments, delta float64) Result {
+func (a Accountant) epsilon(ctx context.Context, m moments, delta float64) Result {
 	pure := Result{Upper: pair.LargestLoss(m), Order: math.Inf(1)}
 	if delta == 0 {
 		return pure
 	}
 	logDelta := logspace.Log(delta) - 1e-15
 	r := a.best(math.Inf(-1), func(beta float64) float64 {
-		k := m.at(1 + beta)
+		k := m.at(ctx, 1+beta)
 		num := k + a.Conversion.offset(beta) - logDelta
 		// Rounding of the sum, in units of its terms.
 		return (num + 1e-15*(k+math.Abs(logDelta)+1+beta)) / beta
@@ -112,12 +115,12 @@ func (a Accountant) epsilon(m moments, delta float64) Result {
 }
 
 // delta minimises δ(α), until it is at most e^enough: log δ(α) = K − βε + c(α) is convex in α.
-func (a Accountant) delta(m moments, eps, enough float64) Result {
+func (a Accountant) delta(ctx context.Context, m moments, eps, enough float64) Result {
 	if a.Orders == nil && pair.LargestLoss(m) <= eps {
 		return Result{Order: math.Inf(1)}
 	}
 	r := a.best(enough-1e-9, func(beta float64) float64 {
-		k := m.at(1 + beta)
+		k := m.at(ctx, 1+beta)
 		return k - beta*eps + a.Conversion.offset(beta) + 1e-15*(k+beta*eps+1+beta)
 	})
 	if math.IsNaN(r.Upper) {
@@ -130,10 +133,13 @@ func (a Accountant) delta(m moments, eps, enough float64) Result {
 // moments are checked steps.
 type moments []pair.Step
 
-// at returns an upper bound of K(α) of the composition.
-func (m moments) at(alpha float64) float64 {
+// at returns an upper bound of K(α) of the composition, +Inf when ctx is done.
+func (m moments) at(ctx context.Context, alpha float64) float64 {
 	sum := 0.0
 	for _, s := range m {
+		if ctx.Err() != nil {
+			return math.Inf(1)
+		}
 		k, bound := s.Pair.LogMoment(alpha)
 		if math.IsNaN(k) || math.IsNaN(bound) {
 			return math.Inf(1)

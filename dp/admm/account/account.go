@@ -43,7 +43,7 @@ type Account struct {
 }
 
 // Spend accounts for rounds of norm noise with privacy alpha each on degree values, at δ. Errors:
-// parameters out of range. Cost: some milliseconds to a second.
+// parameters out of range. Cost: milliseconds to a second on up to a thousand values, seconds on thousands.
 func Spend(ctx context.Context, alpha float64, degree, rounds int, delta float64) (Account, error) {
 	a := Account{Alpha: alpha, Degree: degree, Rounds: rounds, Delta: delta}
 	if err := check.All(in.Positive("Alpha", alpha), in.Delta(delta)); err != nil {
