@@ -41,9 +41,9 @@ type runsLsCmd struct {
 
 func (c runsLsCmd) Run(a *app) error {
 	s := a.existing()
-	records, last := s.Records(c.Prefix), "SECONDS"
+	records, last := a.some(s.Records(c.Prefix)), "SECONDS"
 	if c.Failed {
-		records, last = s.Failures(c.Prefix), "REASON"
+		records, last = a.some(s.Failures(c.Prefix)), "REASON"
 	}
 	w := table(a.out)
 	fmt.Fprintf(w, "KEY\tEXPERIMENT\tVERSION\tSEED\tCOMPUTED\t%s\tCODE\tPARAMETERS\n", last)
@@ -150,6 +150,21 @@ func (a *app) existing() *store.Store {
 	return s
 }
 
+// some passes records on, and notes if there are none.
+func (a *app) some(records iter.Seq2[store.Record, error]) iter.Seq2[store.Record, error] {
+	return func(yield func(store.Record, error) bool) {
+		none := true
+		for r, err := range records {
+			if none = false; !yield(r, err) {
+				return
+			}
+		}
+		if none {
+			a.note("coupling: the store has no such cells\n")
+		}
+	}
+}
+
 // find returns the cell whose key begins with prefix, failed ones included.
 func (a *app) find(prefix string) (*store.Store, store.Record) {
 	s := a.existing()
@@ -214,7 +229,7 @@ type runsExportCmd struct {
 func (c runsExportCmd) Run(a *app) error {
 	s := a.existing()
 	var bad []error
-	write := func(w io.Writer) error { return exportRecords(w, c.Format, s.Records(c.Prefix), &bad) }
+	write := func(w io.Writer) error { return exportRecords(w, c.Format, a.some(s.Records(c.Prefix)), &bad) }
 	if c.Output == "" {
 		return errors.Join(write(a.out), errors.Join(bad...))
 	}
