@@ -25,7 +25,7 @@ func Eavesdropper() lab.Study[SpyParams, SpyOut] {
 			"noise most are found; the rest leave no trace, because their edges carry nothing. Strong noise takes " +
 			"the error to that of guessing, and the more rounds are heard the stronger it must be. Moderate noise " +
 			"can tell more than none: it makes silent edges speak.",
-		Sizes: kit.Sizes("the paper's network, %v values of α_p, %v rounds, %v %v", kit.Per{4, 9, 9, 9},
+		Sizes: kit.Sizes("the paper's network, no noise and %v values of α_p, %v rounds, %v %v", kit.Per{3, 8, 8, 8},
 			kit.Per{60, 200, 200, 200}, kit.Per{1, 3, 20, 20}, kit.Per{"repeat", "repeats", "repeats", "repeats"}),
 		Seconds:    kit.ByPreset(.8, 11, 70, 70),
 		Experiment: spyOf,

@@ -262,7 +262,7 @@ func profileNotes(a against) []string {
 			"for the worst mechanism with these profiles.")
 }
 
-// reference is a value of ../shared/refs/dp/figures_adp.json, computed there with 40 digits.
+// reference is a value of another program, which computes with 40 digits.
 type reference struct {
 	setting           Mechanism
 	group             int
@@ -315,7 +315,7 @@ func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Clai
 	if f.against == agnostic && f.settings[0].Kind == "response" {
 		return slices.Concat(laws, []lab.Claim{
 			kit.Law(kit.AtMostWithin("all K: the largest difference of log δ between the two bounds",
-				"../shared/refs/dp/figures_adp.json; the batch matters only through whether it holds a group record",
+				"the batch matters only through whether it holds a group record",
 				equal, 0, 1e-11, exactly, slightlyOff)),
 		}, out), nil
 	}
@@ -328,7 +328,7 @@ func (f profileFigure) claims(v lab.View[ProfileParams, ProfileOut]) ([]lab.Clai
 
 // referenceClaims compares a cell with the references that it holds.
 func (f profileFigure) referenceClaims(c profileCell) (out []lab.Claim) {
-	const source, why = "../shared/refs/dp/figures_adp.json", "the reference states 1e-14, package dp 1e-12"
+	const source, why = "another program, with 40 digits", "it states 1e-14, package dp 1e-12"
 	for _, r := range references {
 		i := slices.Index(c.Params.Eps, r.eps)
 		if r.setting != c.Params.Setting || r.group != c.Params.Group || i < 0 {

@@ -12,7 +12,7 @@ import (
 	"coupling/lab/must"
 )
 
-// adpCase is a row of ../shared/refs/dp/figures_adp.json.
+// adpCase is a row of figures_adp.json, reference values.
 type adpCase struct {
 	Mech, Scale, Rate           string
 	K                           int

@@ -167,7 +167,7 @@ func claimSampling(v lab.View[SamplingParams, SamplingOut]) ([]lab.Claim, error)
 			"convexity: a mean of ratios is at most one of them in convex order", over("allocation", "none"), 1, 1e-3,
 			"the width of the enclosure", samplingNull)),
 		kit.AtMostWithin("ε of allocation over that of Poisson batches, the largest",
-			"Feldman, Shenfeld 2025; all Gaussian cases of ../shared/refs/dp/allocation.json",
+			"Feldman, Shenfeld 2025; so it is in all Gaussian cases of another program's brackets",
 			over("allocation", "poisson"), 1, 1e-3, "the width of the enclosure", samplingNull),
 		kit.AtMost("ε of allocation over that of fixed batches, the largest",
 			"FixedSGD: an exchange moves a sum by twice the norm",
@@ -182,7 +182,7 @@ func claimSampling(v lab.View[SamplingParams, SamplingOut]) ([]lab.Claim, error)
 				continue
 			}
 			claims = append(claims, kit.Near(fmt.Sprintf("ε of allocation, σ = %g, %d epochs", want.noise, want.epochs),
-				"../shared/refs/dp/allocation.json: another program's bracket", c.Value.Upper[i], want.eps,
+				"another program's bracket", c.Value.Upper[i], want.eps,
 				1e-3*want.eps, "the width of the enclosure; the bracket's is 1e-4", samplingNull))
 		}
 	}

@@ -167,7 +167,7 @@ func publishedClaims(c worCell) (out []lab.Claim) {
 			continue
 		}
 		what := fmt.Sprintf("ρ(%d) at θ = %g, n = %d", r.order, r.truth, r.batch)
-		const source, why = "../shared/refs/dp/published_fig3_7.json: the paper's data",
+		const source, why = "the authors' published data of Figures 3 and 7",
 			"the source states 1e-3, and four digits are given"
 		out = append(out, kit.Near("specific "+what, source, c.Value.Specific[i], r.specific, 1e-3*r.specific, why,
 			agnosticAsTight),

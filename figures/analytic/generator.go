@@ -79,10 +79,11 @@ type GeneratorOut struct {
 	W        []float64 `json:"w"`        // exact W₂² between what the network makes of the codes and the data
 	Seconds  []float64 `json:"seconds"`  // processor time of losses and their gradients until then
 	Unsolved int       `json:"unsolved"` // steps whose plan did not converge
+	ByPlan   float64   `json:"by_plan"`  // kit.Epsilon of the loss's first plan; 0 for unrolled iterations
 }
 
 var generatorOf = lab.Experiment[GeneratorParams, GeneratorOut]{
-	Name: "analytic/generator", Version: 2, Run: runGenerator,
+	Name: "analytic/generator", Version: 3, Run: runGenerator,
 }
 
 func runGenerator(ctx context.Context, c *lab.Cell, p GeneratorParams) (out GeneratorOut, err error) {
@@ -108,6 +109,10 @@ func runGenerator(ctx context.Context, c *lab.Cell, p GeneratorParams) (out Gene
 		if step == p.Steps {
 			scope.Close()
 			return out, writeFlow(c, data, x)
+		}
+		if step == 0 && p.Loss != losses[byUnrolled] {
+			of := ot.Problem{Geometry: ot.Points(x, data, ot.SqEuclidean)}
+			out.ByPlan = kit.Epsilon(lab.Must(p.solver().Solve(ctx, of)).Matrix(), x, data)
 		}
 		began := kit.CPUSeconds()
 		grad, status := gradient(ctx, x, data)
@@ -142,14 +147,23 @@ func (p GeneratorParams) draw(rng *rand.Rand) *mat.Dense {
 	return y
 }
 
+// solver is that of the loss, but for unrolled iterations.
+func (p GeneratorParams) solver() ot.LBFGS {
+	out := ot.LBFGS{Eps: p.Eps, Tol: 1e-6, Control: ot.Control{Workers: 1}}
+	if p.Loss == losses[byDivergence] {
+		out.Eps *= 2 // GeomLoss halves squared distances
+	}
+	return out
+}
+
 // gradient is that of the loss with respect to points x, whose next plan starts from the last. All run on one thread.
 func (p GeneratorParams) gradient() func(ctx context.Context, x, y *mat.Dense) (*mat.Dense, ot.Status) {
-	of := ot.Objective{Solver: ot.LBFGS{Eps: p.Eps, Tol: 1e-6, Control: ot.Control{Workers: 1}}, Warm: true}
+	of := ot.Objective{Solver: p.solver(), Warm: true}
 	switch slices.Index(losses, p.Loss) {
 	case byUnrolled:
 		return p.unrolled
 	case byDivergence:
-		of.Solver, of.Loss = ot.LBFGS{Eps: 2 * p.Eps, Tol: 1e-6, Control: ot.Control{Workers: 1}}, ot.RegKL
+		of.Loss = ot.RegKL
 		divergence := &ot.Divergence{Of: of}
 		return func(ctx context.Context, x, y *mat.Dense) (*mat.Dense, ot.Status) {
 			d := lab.Must(divergence.Eval(ctx, x, y, nil, nil, ot.SqEuclidean, ot.ByX))
@@ -200,6 +214,8 @@ func generatorGrid(set lab.Setting) []GeneratorParams {
 var (
 	untrainedGenerator = kit.Null("untrained networks, by plans that did not converge", generatorOf,
 		func(p GeneratorParams, v *GeneratorOut) { v.W, v.Unsolved = v.W[:1], p.Steps })
+	otherEps = kit.Null("plans at twice the ε", generatorOf,
+		func(_ GeneratorParams, v *GeneratorOut) { v.ByPlan *= 2 })
 	// oneLoss has every network end where the plan alone takes it.
 	oneLoss = lab.Null{Name: "one loss under four names", Spoil: []lab.Spoiler{
 		lab.Spoil(generatorOf, func(cells []training) {
@@ -336,9 +352,15 @@ func (v generatorView) ratio(other int, data ...string) float64 {
 }
 
 func claimGenerator(view lab.View[GeneratorParams, GeneratorOut]) (out []lab.Claim, err error) {
-	v, unsolved := generatorView(view), 0.
+	v, unsolved, eps := generatorView(view), 0., []float64(nil)
 	for _, c := range view.Cells {
 		unsolved += float64(c.Value.Unsolved)
+		switch ratio := c.Value.ByPlan / c.Params.Eps; c.Params.Loss {
+		case losses[byDivergence]:
+			eps = append(eps, ratio/2)
+		case losses[byAnalytic], losses[byPlan]:
+			eps = append(eps, ratio)
+		}
 	}
 	left := lab.Most(dataSets, func(data string) float64 {
 		w, _ := v.mean(data, byAnalytic, distances)
@@ -367,5 +389,6 @@ func claimGenerator(view lab.View[GeneratorParams, GeneratorOut]) (out []lab.Cla
 			"distance left by the analytic loss over that left by GeomLoss's divergence: it does not win",
 			"the divergence is 0 only at the data (Feydy et al. 2019), the sharp loss is not",
 			v.ratio(byDivergence, dataSets...), 1.5, "a bias that can be seen", oneLoss),
+		kit.EpsilonAsked(eps, otherEps),
 	}, nil
 }
