@@ -11,8 +11,8 @@ type Control struct {
 	// Anneal in (0, 1] is the factor from one ε to the next, down to Eps from the spread of the costs; 1 is no
 	// annealing, and 0 is ¼ for an Eps below 4 % of the spread, else 1.
 	Anneal float64
-	// Start holds KL potentials g of the m targets to start from (another plan's G), each within ±1e14 ε; where
-	// they are good, annealing is skipped.
+	// Start holds KL potentials g of the m targets to start from (another plan's G); where they are good, annealing is
+	// skipped.
 	Start []float64
 	// Workers is the number of goroutines; 0 is GOMAXPROCS. The result does not depend on it.
 	Workers int

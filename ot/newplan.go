@@ -8,8 +8,8 @@ import (
 	"coupling/ot/internal/solve"
 )
 
-// NewPlan returns the plan of p at ε that has the KL potentials g of the m targets (within ±1e14 ε),
-// for solvers outside this package: its rows sum to A for every g, and MarginalL1 is the L1 deviation
+// NewPlan returns the plan of p at ε that has the KL potentials g of the m targets (within 1e14 ε of
+// each other), for solvers outside this package: its rows sum to A for every g, and MarginalL1 is the L1 deviation
 // of its columns from B. The solver fills Status (Converged asks something of each column, too, which
 // ApplyT of ones gives), Solver, Iterations and, if it counts them, Evaluations. Cost: two passes.
 func NewPlan(p Problem, eps float64, g []float64) (*Plan, error) {

@@ -17,7 +17,7 @@ func Potentials(p Problem, eps float64, g []float64) (*Result, error) {
 		return nil, err
 	}
 	_, m := p.Geometry.Dims()
-	if err := checkStart("g", g, m, eps); err != nil {
+	if err := checkStart("g", g, m); err != nil {
 		return nil, err
 	}
 	r, err := begin(context.Background(), p, Control{Eps: eps, Anneal: 1, Start: g, asGiven: true})

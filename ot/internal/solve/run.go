@@ -43,9 +43,7 @@ func begin(ctx context.Context, p Problem, c Control) (*run, error) {
 	if r.s.N >= minSorted/r.s.M && c.Eps < sortBelow*r.s.Cost.Spread() {
 		r.beta = r.s.Sort(r.beta)
 	}
-	if by := r.s.CentreCosts(); c.Start != nil {
-		rows.Shift(r.beta, -by/2) // each side's potentials take half of it
-	}
+	r.s.CentreCosts()
 	return r, nil
 }
 
@@ -69,18 +67,22 @@ func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
 		return nil, bad(fault.ErrParameter, "Eps = %g: the costs span %g ε, more than %g: "+
 			"forbid pairs by a cost of +Inf, or use exact transport", c.Eps, span, maxSpan)
 	}
-	if size := max(-in.Cost.Min, in.Cost.Max) / c.Eps; semidual.Separate(in.G) != nil && size > maxSpan {
-		return nil, bad(fault.ErrParameter, "Eps = %g: costs along the grid are up to %g ε, more than %g: "+
+	o, onDevice := in.G.(*ondevice.Geometry)
+	uncentred := onDevice || semidual.Separate(in.G) != nil
+	if size := max(-in.Cost.Min, in.Cost.Max) / c.Eps; uncentred && size > maxSpan {
+		return nil, bad(fault.ErrParameter, "Eps = %g: costs on a grid or a device are up to %g ε, more than %g: "+
 			"subtract a constant from them", c.Eps, size, maxSpan)
 	}
 	c.Tol, c.MaxIter = cmp.Or(c.Tol, defaultTol), cmp.Or(c.MaxIter, defaultMaxIter)
 	r := &run{Control: c, ctx: ctx, began: began, s: semidual.New(in, c.Workers)}
-	if o, ok := in.G.(*ondevice.Geometry); ok {
+	if onDevice {
 		r.dev = devicepass.New(o)
 		r.s.SetDevice(r.dev)
 	}
 	r.s.Tol = c.Tol
-	r.Start = r.settled(c.Start)
+	if r.Start, err = r.settled(c.Start); err != nil {
+		return nil, err
+	}
 	r.stages = r.schedule()
 	r.s.Eps = r.stages[0]
 	r.beta = r.s.Start(r.Start)
@@ -90,9 +92,9 @@ func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
 // settled returns a start without a constant larger than the range of the costs, which would only cost digits, and
 // without differences that no plan's potentials have, unless they are to stay as given. Those of c-transforms are at
 // most the range; along a chain of allowed pairs, each pair may add the range and what keeps its entry of T from 0.
-func (r *run) settled(g []float64) []float64 {
+func (r *run) settled(g []float64) ([]float64, error) {
 	if g == nil {
-		return nil
+		return nil, nil
 	}
 	low, high := math.Inf(1), math.Inf(-1)
 	for j, v := range g {
@@ -109,13 +111,16 @@ func (r *run) settled(g []float64) []float64 {
 		by = middle
 	}
 	out := r.s.Memory.Clone(g)
-	if !r.asGiven {
+	switch span := (high/2 - low/2) / r.Eps; {
+	case !r.asGiven:
 		for j, v := range g {
 			out[j] = max(middle-reach, min(middle+reach, v))
 		}
+	case span > maxSpan/2:
+		return nil, bad(fault.ErrParameter, "g: potentials span %g ε, more than %g", 2*span, maxSpan)
 	}
 	rows.Shift(out, -by)
-	return out
+	return out, nil
 }
 
 // leastEntry is how far, in ε, potentials move at most where the smallest number that float64 holds, as an entry of T,

@@ -99,17 +99,14 @@ func (c Control) check() error {
 	return nil
 }
 
-// checkStart reports potentials of m targets that are too few, not finite, or too large for ε.
-func checkStart(name string, g []float64, m int, eps float64) error {
+// checkStart reports potentials of m targets that are too few, or not finite.
+func checkStart(name string, g []float64, m int) error {
 	if g != nil && len(g) != m {
 		return bad(fault.ErrShape, "%s has %d potentials for %d targets", name, len(g), m)
 	}
 	for j, v := range g {
 		if v-v != 0 {
 			return bad(fault.ErrParameter, "%s[%d] = %g: must be finite", name, j, v)
-		}
-		if math.Abs(v)/eps > maxSpan {
-			return bad(fault.ErrParameter, "%s[%d] = %g: is %g ε, more than %g", name, j, v, v/eps, maxSpan)
 		}
 	}
 	return nil
@@ -162,7 +159,7 @@ func (p Problem) weights() (a, b []float64, sa, sb float64, err error) {
 func (p Problem) check(c Control) (*semidual.Instance, error) {
 	a, b, err := p.Weights()
 	if err == nil {
-		err = checkStart("Start", c.Start, len(b), c.Eps)
+		err = checkStart("Start", c.Start, len(b))
 	}
 	if err != nil {
 		return nil, err
