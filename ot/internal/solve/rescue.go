@@ -27,7 +27,7 @@ func (q *quasiNewton) rescue(tol, least float64) (bool, error) {
 	if q.s.Evals > q.budget {
 		return false, nil
 	}
-	rounded := least > tol && least < nearNoise*q.s.Noise() // the error left is rounding, as a rule
+	rounded := !q.s.Rebased() && least > tol && least < nearNoise*q.s.Noise() // the error left is rounding, as a rule
 	if !rounded && q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
 		q.rescues++
 		return true, q.newtonPhase(tol)
