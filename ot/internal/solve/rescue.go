@@ -28,7 +28,7 @@ func (q *quasiNewton) rescue(tol, least float64) (bool, error) {
 		return false, nil
 	}
 	rounded := !q.s.Rebased() && least > tol && least < nearNoise*q.s.Noise() // the error left is rounding, as a rule
-	if !rounded && q.err > tol && (q.rescues < freeRescues || q.restarted && q.rescues < maxRescues) {
+	if !rounded && q.err > tol && (q.rescues == 0 || q.restarted && q.rescues < maxRescues) {
 		q.rescues++
 		return true, q.newtonPhase(tol)
 	}
@@ -47,11 +47,9 @@ const (
 	// After its first rescue a solve has rescueFactor times the evaluations before it, counted as
 	// at least leastRescue.
 	rescueFactor, leastRescue = 10, 500
-	// rescueRegion is the L1 error below which a slow L-BFGS switches to Newton steps, freeRescues
-	// how often it does so before it restarts from the exact potentials, and maxRescues how often
-	// at most.
+	// rescueRegion is the L1 error below which a slow L-BFGS switches to Newton steps, and maxRescues how often it does
+	// so at most: once before it restarts from the exact potentials.
 	rescueRegion = 0.1
-	freeRescues  = 2
 	maxRescues   = 10
 	nearError    = 1e-4 // for nearSolution
 )
