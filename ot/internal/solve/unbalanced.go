@@ -73,7 +73,7 @@ func (u *penalisedRun) setTotals(massA, massB float64) {
 		u.stages = u.stages[len(u.stages)-1:]
 	}
 	// Penalties keep potentials from growing far beyond ρ, so a larger ε prepares nothing.
-	for len(u.stages) > 1 && u.stages[0] > (u.a.Rho+u.b.Rho)/4 {
+	for len(u.stages) > 1 && u.stages[0] > (u.a.Rho+u.b.Rho)/2 {
 		u.stages = u.stages[1:]
 	}
 	s.Eps = u.stages[0]
@@ -292,14 +292,14 @@ func (u *penalisedRun) scale() {
 // were exact; with total variation, whose masses depend on potentials at their bounds alone, the one that leads there.
 func (u *penalisedRun) imbalance() float64 {
 	const most = 40
-	by, near := u.logMasses(0), min(0.05, u.s.Eps/min(u.a.Rho, u.b.Rho))
-	sign, flat := math.Copysign(1, by), u.b.Kind == penalty.TotalVariation
-	if flat && math.Abs(by) > rows.MassTolerance {
-		return sign * u.room(sign)
+	if u.b.Kind == penalty.TotalVariation {
+		return u.room()
 	}
-	if flat || !(math.Abs(by) > near) {
+	by, near := u.logMasses(0), min(0.05, u.s.Eps/min(u.a.Rho, u.b.Rho))
+	if !(math.Abs(by) > near) {
 		return 0
 	}
+	sign := math.Copysign(1, by)
 	bracket := linesearch.New(-math.Abs(by))
 	t := u.s.Eps
 	for range most {
@@ -316,10 +316,15 @@ func (u *penalisedRun) imbalance() float64 {
 	return sign * t
 }
 
-// room returns how far potentials of total variation may move, those of rows by the sign given and those of columns
-// against it, before the first comes to its bound: masses do not change up to there.
-func (u *penalisedRun) room(sign float64) float64 {
+// room returns the constant by which potentials of total variation may move until the first comes to its bound, those of
+// the heavier side up: masses do not change up to there.
+func (u *penalisedRun) room() float64 {
 	s, out := u.s, math.Inf(1)
+	more := kern.Sum(s.A) - s.Total
+	if math.Abs(more) <= rows.MassTolerance*s.Total {
+		return 0
+	}
+	sign := math.Copysign(1, more)
 	for j, b := range s.B {
 		if b > 0 {
 			out = min(out, u.b.Rho+sign*u.potential(j))
@@ -330,7 +335,7 @@ func (u *penalisedRun) room(sign float64) float64 {
 			out = min(out, u.a.Rho-sign*(s.Alpha[i]-s.Eps*s.LogA[i]))
 		}
 	}
-	return max(0, out)
+	return sign * max(0, out)
 }
 
 // logMasses returns the logarithm of the mass that the rows ask for over that of the columns' step, moved by by.
