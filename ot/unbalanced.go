@@ -29,7 +29,7 @@ type Unbalanced struct {
 	// Penalty is D, of package penalty; 0 is KL.
 	Penalty penalty.Kind
 	// Tol stops when MarginalL1 is at most Tol times the mass of b, and every column is within √Tol
-	// of its target, relatively; 0 is 1e-9.
+	// of its target, relatively; 0 is 1e-9. Where rounding of the potentials may move more, the status is Stagnated.
 	Tol float64
 	Control
 }

@@ -48,16 +48,14 @@ func (o Circle) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) 
 	r.potentials(at, out)
 	r.couple(at, false, func(s stair, _ int) { q.add(out, s) })
 	c := circular{wrap(x, length), wrap(y, length), q.p, length}
-	return out, q.certify(out, c, c.at, 3, length)
+	return q.certify(out, c, c.at, 3, length)
 }
 
-// wrap returns positions modulo the length.
+// wrap returns positions modulo the length, from −length/2 to length/2, where they are exact.
 func wrap(v []float64, length float64) []float64 {
 	out := make([]float64, len(v))
 	for i, z := range v {
-		if out[i] = math.Mod(z, length); out[i] < 0 {
-			out[i] += length
-		}
+		out[i] = math.Remainder(z, length)
 	}
 	return out
 }

@@ -43,7 +43,7 @@ func (l Line) Solve(ctx context.Context, x, a, y, b []float64) (*Plan, error) {
 		q.add(out, s)
 	}
 	g := cost.MatrixFree(mat.NewDense(len(x), 1, x), mat.NewDense(len(y), 1, y), cost.Power(q.p))
-	return out, q.certify(out, g, func(i, j int) float64 { return power(x[i]-y[j], q.p) }, 1, 0)
+	return q.certify(out, g, func(i, j int) float64 { return power(x[i]-y[j], q.p) }, 1, 0)
 }
 
 // A ladder makes potentials along a staircase, on which f_i + g_j = C_ij and each step changes one index: they are
@@ -74,8 +74,9 @@ func (q *quantile) add(p *Plan, s stair) {
 	}
 }
 
-// certify fills the certificate of p for a geometry, whose costs are those to the nearest of so many laps.
-func (q *quantile) certify(p *Plan, g cost.Geometry, at func(i, j int) float64, laps int, length float64) error {
+// certify returns p with its certificate for a geometry, whose costs are those to the nearest of so many laps.
+func (q *quantile) certify(p *Plan, g cost.Geometry, at func(i, j int) float64, laps int,
+	length float64) (*Plan, error) {
 	sortArcs(p.Arcs)
 	simplex.Centre(p.A, p.B, p.F, p.G)
 	p.Geometry, p.Certificate = g, check(p.A, p.B, p.Arcs, p.F, p.G, at)
@@ -86,8 +87,7 @@ func (q *quantile) certify(p *Plan, g cost.Geometry, at func(i, j int) float64, 
 				return p.F[q.orderX[i]] + p.G[q.orderY[j]] - power(q.x[i]-q.y[j]-shift, q.p)
 			}))
 	}
-	p.Value = p.Certificate.Primal
-	return inRange(p.Certificate)
+	return p.valued()
 }
 
 // Value returns W_P^P alone, without storing the plan. W_P is its P-th root.

@@ -69,21 +69,6 @@ func TestLineShift(t *testing.T) {
 	}
 }
 
-// TestLineUniform: between uniform distributions on n midpoints of [0,1] and of [0,2], W_2² → ∫ u² du = 1/3, with the
-// midpoint rule's exact error 1/(12 n²).
-func TestLineUniform(t *testing.T) {
-	n := 1000
-	x, y := make([]float64, n), make([]float64, n)
-	for i := range x {
-		x[i] = (float64(i) + .5) / float64(n)
-		y[n-1-i] = 2 * x[i]
-	}
-	v, err := exact.Line{}.Value(x, nil, y, nil)
-	if want := 1./3 - 1/(12*float64(n*n)); err != nil || math.Abs(v-want) > 1e-14 {
-		t.Errorf("%v, want %v, error %v", v, want, err)
-	}
-}
-
 func TestLineErrors(t *testing.T) {
 	for _, k := range []struct {
 		p          float64

@@ -46,7 +46,8 @@ func (o Partial) Problem(p ot.Problem) (ot.Problem, error) {
 // Solve returns an optimal plan. Weights keep their totals, which may differ. Its potentials
 // satisfy F_i + G_j ≤ C_ij, and both are at most Price/2, with equality at atoms that keep mass;
 // Price is the derivative of Value by Mass. The certificate is that of the problem with the two
-// more atoms. Errors are those of Simplex.
+// more atoms. Errors are those of Simplex, and ot.ErrInfeasible where pairs that are not forbidden, or the
+// rounding of the weights by a Mass far below their totals, change the mass moved by more than 1e-6 of it.
 func (o Partial) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	all, err := o.Problem(p)
 	if err != nil {
@@ -60,10 +61,15 @@ func (o Partial) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	}
 	out := *s
 	out.Geometry, out.A, out.B, out.Arcs = p.Geometry, s.A[:n], s.B[:m], nil
+	moved := 0.
 	for _, e := range s.Arcs {
 		if e.I < n && e.J < m {
-			out.Arcs = append(out.Arcs, e)
+			out.Arcs, moved = append(out.Arcs, e), moved+e.Mass
 		}
+	}
+	if math.Abs(moved-o.Mass) > massTolerance*o.Mass {
+		return nil, fmt.Errorf("ot/exact: Partial: Mass = %g: a plan moves %g, since pairs are forbidden "+
+			"or weights round it away: %w", o.Mass, moved, ot.ErrInfeasible)
 	}
 	out.Price = -s.F[n] - s.G[m]
 	shift := (s.G[m] - s.F[n]) / 2
@@ -72,6 +78,9 @@ func (o Partial) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	out.F, out.G = out.F[:n], out.G[:m]
 	return &out, nil
 }
+
+// massTolerance is the relative error of the mass moved above which Solve returns an error.
+const massTolerance = 1e-6
 
 // extend returns the geometry with one source and one target more, at no cost to all but each
 // other.

@@ -67,10 +67,14 @@ func TestPartial(t *testing.T) {
 			t.Fatalf("by lists %v, %v, want %v", sparse, err, sol.Value)
 		}
 	})
-	_, err := exact.Partial{Mass: .6}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(mat.NewDense(1, 1, nil)),
-		B: []float64{.5}})
-	if !errors.Is(err, ot.ErrWeights) {
-		t.Errorf("too much mass: %v", err)
+	for _, k := range []struct {
+		mass, cost float64
+		is         error
+	}{{2, 0, ot.ErrWeights}, {1e-9, math.Inf(1), ot.ErrInfeasible}, {1e-17, 0, ot.ErrInfeasible}} {
+		p := ot.Problem{Geometry: ot.Dense(mat.NewDense(1, 1, []float64{k.cost}))}
+		if _, err := (exact.Partial{Mass: k.mass}).Solve(t.Context(), p); !errors.Is(err, k.is) {
+			t.Errorf("%v: %v", k, err)
+		}
 	}
 }
 

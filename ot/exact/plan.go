@@ -36,6 +36,15 @@ type Arc struct {
 	Mass float64
 }
 
+// valued returns p with its value, or an error where that is out of range.
+func (p *Plan) valued() (*Plan, error) {
+	if err := inRange(p.Certificate); err != nil {
+		return nil, err
+	}
+	p.Value = p.Certificate.Primal
+	return p, nil
+}
+
 // Dims returns the number of sources and of targets.
 func (p *Plan) Dims() (n, m int) { return len(p.A), len(p.B) }
 

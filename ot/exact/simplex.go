@@ -62,8 +62,7 @@ func (s Simplex) Solve(ctx context.Context, p ot.Problem) (*Plan, error) {
 	if out.Certificate, err = certify(ctx, p.Geometry, out.A, out.B, out.Arcs, out.F, out.G); err != nil {
 		return nil, err
 	}
-	out.Value = out.Certificate.Primal
-	return out, inRange(out.Certificate)
+	return out.valued()
 }
 
 // weights returns those of p, uniform ones where they are nil.

@@ -415,10 +415,12 @@ func TestErrors(t *testing.T) {
 		{half, half, mat.NewDense(2, 2, []float64{0, 0, -inf, 0}), ot.ErrCost,
 			"ot/exact: cost[1][0] = -Inf: must be at most 5.62e+306 in size, or +Inf: cost out of range"},
 		{nil, nil, &mat.Dense{}, ot.ErrShape, "ot: cost is 0×0: must have a source and a target"},
+		{[]float64{1e9}, []float64{1e9}, mat.NewDense(1, 1, []float64{1e300}), ot.ErrCost,
+			"ot/exact: value = NaN with costs and weights this large: cost out of range"},
 	} {
-		_, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(k.c), A: k.a, B: k.b})
-		if !errors.Is(err, k.is) || err.Error() != k.text {
-			t.Errorf("error %q, want %q", err, k.text)
+		sol, err := exact.Simplex{}.Solve(t.Context(), ot.Problem{Geometry: ot.Dense(k.c), A: k.a, B: k.b})
+		if sol != nil || !errors.Is(err, k.is) || err.Error() != k.text {
+			t.Errorf("%v, error %q, want %q", sol, err, k.text)
 		}
 	}
 	if _, err := exact.Certify(t.Context(), ot.Problem{Geometry: ot.Dense(ok), A: half, B: half},

@@ -148,7 +148,9 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 		case u.err-u.err != 0:
 			return bad(fault.ErrCost, "costs are so far below −RhoA and −RhoB that the plan's mass is above 1e308")
 		case u.err <= tol && (!last || u.columnsConverged(tol)):
-			u.status = Converged
+			if u.status = Converged; last && !u.resolved(tol) {
+				u.status = Stagnated
+			}
 			return nil
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
@@ -165,6 +167,27 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 			return err
 		}
 	}
+}
+
+// resolved reports whether potentials are so small that rounding leaves T within what Converged promises: to tol
+// along the axes of a grid, where column sums are those of rounded α and β, and to √tol in each entry elsewhere.
+func (u *penalisedRun) resolved(tol float64) bool {
+	s, far := u.s, 0.0
+	for i, w := range u.mass {
+		if w > 0 {
+			far = max(far, math.Abs(s.Alpha[i]))
+		}
+	}
+	for j, w := range u.want {
+		if w > semidual.ColumnUnderflow {
+			far = max(far, math.Abs(u.beta[j]))
+		}
+	}
+	noise := 0x1p-53 * far / s.Eps
+	if semidual.Separate(s.G) != nil {
+		return noise*kern.Sum(u.mass) <= tol*s.Total
+	}
+	return noise <= columnTol(tol)
 }
 
 // mass makes row i optimal for β and the present shift.

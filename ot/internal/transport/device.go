@@ -42,8 +42,8 @@ func (p *Plan) OnDevice(call string, logs bool, f func(d *DevicePlan)) bool {
 		return false
 	}
 	u, h := make([]float64, len(p.A)), make([]float64, len(p.B))
-	kern.Scale(u, 1/p.Eps, p.Alpha)
-	kern.Scale(h, 1/p.Eps, p.Beta)
+	kern.Scale(u, 1/p.Eps, p.OwnAlpha)
+	kern.Scale(h, 1/p.Eps, p.Own)
 	mid, _ := semidual.Middle(h, p.B)
 	rows.Shift(h, -mid)
 	rows.Shift(u, mid)

@@ -15,9 +15,9 @@ func (p *Plan) Separable() bool { return semidual.Separate(p.Geometry) != nil }
 // Expect returns Σⱼ T_ij (v_j + c_ij)/Σⱼ T_ij for every source i, or for every target where
 // transposed, c left out unless withCost.
 func (p *Plan) Expect(v []float64, transposed, withCost bool) []float64 {
-	from := p.Beta
+	from := p.Own
 	if transposed {
-		from = p.Alpha
+		from = p.OwnAlpha
 	}
 	_, mean := semidual.Expect(semidual.Separate(p.Geometry), from, v, p.Eps, transposed, withCost, 0)
 	return mean
@@ -33,8 +33,8 @@ func weighted(w, v []float64) []float64 {
 // Columns returns Tᵀ1 of a separable geometry.
 func (p *Plan) Columns() []float64 {
 	col := make([]float64, len(p.B))
-	lse, _ := semidual.Expect(semidual.Separate(p.Geometry), p.Alpha, nil, p.Eps, true, false, 0)
-	for j, b := range p.Beta {
+	lse, _ := semidual.Expect(semidual.Separate(p.Geometry), p.OwnAlpha, nil, p.Eps, true, false, 0)
+	for j, b := range p.Own {
 		if p.B[j] > 0 {
 			col[j] = math.Exp(b/p.Eps + lse[j])
 		}
@@ -49,13 +49,15 @@ func (p *Plan) gridSums() (v Sums) {
 	v.Mass = rows.Dot(p.Mass, Ones(len(p.A)))
 	for j, b := range p.B {
 		if b > 0 {
-			less[j], logB[j] = -p.G[j], logspace.Log(b)
+			logB[j] = logspace.Log(b)
+			less[j] = p.Eps*logB[j] - p.Own[j]
 		}
 	}
-	// ε log(T/ab) = f − (c − g), whose mean in a row of T is as small as its largest entries are.
+	// ε log(T/ab) = f − (c − g), f and g but for a constant: its mean in a row of T is as small as its largest entries.
 	means := p.Expect(less, false, true)
-	for i, f := range p.F {
-		logA[i], means[i] = logspace.Log(p.A[i]), f-means[i]
+	for i, a := range p.A {
+		logA[i] = logspace.Log(a)
+		means[i] = p.OwnAlpha[i] - p.Eps*logA[i] - means[i]
 	}
 	v.KL = rows.Dot(p.Mass, means) / p.Eps
 	v.SumPlogP = v.KL + rows.Dot(p.Mass, logA) + rows.Dot(p.Mass, p.Expect(logB, false, false))
@@ -68,9 +70,9 @@ func (p *Plan) gridConnected(mass float64, forest *components, left int) bool {
 	n := len(p.A)
 	for _, transposed := range []bool{false, true} {
 		axes := semidual.Separate(p.Geometry).Axes(transposed)
-		own, other, weight := p.Alpha, p.Beta, p.B
+		own, other, weight := p.OwnAlpha, p.Own, p.B
 		if transposed {
-			own, other, weight = p.Beta, p.Alpha, p.Mass
+			own, other, weight = p.Own, p.OwnAlpha, p.Mass
 		}
 		near := p.averages(axes, transposed)
 		for i, potential := range own {

@@ -32,6 +32,7 @@ type Plan struct {
 	Alpha, Beta []float64 // −Inf where the weight is 0; those of the last target of positive weight is 0
 	F, G        []float64 // the potentials of the KL form
 	Own         []float64 // β in the solver's own gauge, relative to reduced costs where rebased
+	OwnAlpha    []float64 // its α
 	Mass        []float64 // T1
 	zeroB       []int     // where b is 0
 	Cost        geometry.Stats
@@ -48,6 +49,7 @@ func New(s *semidual.Function, beta, mass []float64, marginalL1 float64) *Plan {
 		B:          s.B,
 		Eps:        s.Eps,
 		Own:        s.Memory.Clone(beta),
+		OwnAlpha:   s.Memory.Clone(s.Alpha),
 		Mass:       mass,
 		zeroB:      s.ZeroB,
 		Cost:       s.Cost,
