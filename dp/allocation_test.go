@@ -188,6 +188,7 @@ func TestAllocationRefusals(t *testing.T) {
 		{dp.Poisson{Rate: .1, Event: of(gauss)}, dp.Relation{}, dp.ErrNoPair, "a sample of which"},
 		{dp.WithoutReplacement{Batch: 1, Size: 9, Event: of(gauss)}, dp.Relation{}, dp.ErrNoPair, "a sample of which"},
 		{of(dp.ZCDP{Rho: 1}), dp.Relation{}, dp.ErrNoPair, "known by its moments"},
+		{of(dp.Gaussian{}), dp.Relation{}, dp.ErrUnbounded, "eps"},
 		{of(nil), dp.Relation{}, dp.ErrNoPair, "one mechanism each"},
 		{dp.Allocation{Steps: 3, Selected: 4, Event: gauss}, dp.Relation{}, dp.ErrParameter, "4 of 3 steps"},
 		{dp.Allocation{Steps: 3, Event: gauss}, dp.Relation{}, dp.ErrParameter, "0 of 3 steps"},
