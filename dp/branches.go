@@ -144,10 +144,7 @@ func (w *walker) sampled(e, inner Event, times int, outer, s sampling) error {
 		if outer.kind != poisson || s.kind != poisson {
 			return noPair(e, "a sample of a sample")
 		}
-		s.rate *= outer.rate
-		if s.rate == 0 {
-			return bad("rate: the product of nested rates underflows")
-		}
+		s.rate = math.Nextafter(s.rate*outer.rate, 1) // rounded up, also where it underflows
 	}
 	return w.walk(inner, times, s)
 }

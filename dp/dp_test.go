@@ -113,6 +113,9 @@ func TestWaysToWrite(t *testing.T) {
 			t.Errorf("%v: ε = %v, want %v", e, got, want)
 		}
 	}
+	if got := epsilon(t, Poisson{1e-160, Poisson{1e-160, Pure{700}}}, Relation{}, 0).Epsilon; got < 1.014232e-16 {
+		t.Errorf("a product of rates that underflows: ε = %v", got)
+	}
 }
 
 // sgd is DP-SGD drawn at random, with everything that may change.

@@ -35,7 +35,8 @@ func (w *walker) truncated(e TruncatedPoisson, times int, s sampling) error {
 
 // removal returns the pair of the removal of one record. Samples of other records that fill the
 // batch are grouped by size; a group has the rate of its least size. As δ falls with the rate, the
-// mass beyond a size is rounded up for the first group and down for others.
+// mass beyond a size is rounded down. What rounding leaves between samples that fill the batch and
+// those that do not is charged as worse than both: at Rate, two units.
 func (e TruncatedPoisson) removal(m Mechanism) (pair.Pair, error) {
 	alone, err := pairAt(m, sampling{kind: poisson, rate: e.Rate}, span{1, 1, 1})
 	if err != nil {
@@ -49,9 +50,13 @@ func (e TruncatedPoisson) removal(m Mechanism) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
-	parts := []pair.Pair{alone}
-	rest := min(1, full*(1+wrong))
-	weights := []float64{1 - rest}
+	between, err := pair.Sampled(two, e.Rate)
+	if err != nil {
+		return nil, err
+	}
+	parts := []pair.Pair{alone, between}
+	most, rest := min(1, full*(1+wrong)), full*max(0, 1-wrong)
+	weights := []float64{1 - most, most - rest}
 	for from := e.Cap; rest > 0; {
 		to, beyond := from, rest
 		for beyond == rest || rest-beyond < 1e-14*full && beyond > 0 { // sizes that hardly occur join the group before
@@ -60,7 +65,7 @@ func (e TruncatedPoisson) removal(m Mechanism) (pair.Pair, error) {
 			}
 			to += 1 + to/32
 			beyond, wrong = binomialTail(e.Size-1, e.Rate, to)
-			beyond = min(beyond*(1-wrong), rest)
+			beyond = min(beyond*max(0, 1-wrong), rest)
 		}
 		inside, err := pair.Sampled(two, e.Rate*(float64(e.Cap)/float64(from+1)))
 		if err != nil {

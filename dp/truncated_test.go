@@ -45,6 +45,12 @@ func TestTruncatedPoisson(t *testing.T) {
 			}
 		}
 	}
+	// With little noise δ is the probability to be the one of a sample that is kept; the others are Poisson of mean 1.
+	const many = 1e12
+	little := dp.TruncatedPoisson{Rate: 1 / many, Cap: 1, Size: many + 1, Event: dp.Gaussian{NoiseMultiplier: .05}}
+	if g, err := dp.Delta(t.Context(), little, dp.Relation{}, 1); g.Delta < -math.Expm1(-1)/many {
+		t.Errorf("little noise: %v, %v", g, err)
+	}
 	plain := epsilonOf(t, dp.Repeat{Times: 100, Event: dp.Poisson{Rate: .01, Event: dp.Gaussian{NoiseMultiplier: 1}}},
 		1e-6)
 	step := dp.TruncatedPoisson{Rate: .01, Size: 1000, Event: dp.Gaussian{NoiseMultiplier: 1}}

@@ -9,11 +9,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"coupling/dp"
 	"coupling/dp/pair"
-	_ "coupling/lab/draws"
 	"coupling/lab/must"
 )
 
@@ -39,23 +37,6 @@ func TestClopperPearsonKnown(t *testing.T) {
 	if want := -math.Expm1(math.Log(0.025) / 4e6); err != nil || math.Abs(hi/want-1) > 2e-9 {
 		t.Errorf("0 of 4e6: %v, want %v", hi, want)
 	}
-}
-
-func TestClopperPearsonIsMonotone(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(1, 5000).Draw(t, "n")
-		k := rapid.IntRange(0, n-1).Draw(t, "k")
-		c := rapid.Float64Range(0.5, 0.999).Draw(t, "confidence")
-		lo, hi, err := ClopperPearson(k, n, c)
-		lo2, hi2, err2 := ClopperPearson(k+1, n, c)
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
-		}
-		p := float64(k) / float64(n)
-		if !(lo <= p && p <= hi) || lo2 < lo || hi2 < hi {
-			t.Fatalf("%d of %d: [%v, %v], one more: [%v, %v]", k, n, lo, hi, lo2, hi2)
-		}
-	})
 }
 
 // Findings fall with δ and with the confidence that is asked for.

@@ -64,6 +64,9 @@ func Allocated(p pair.Pair, t, n int) (pair.Pair, error) {
 	if err != nil {
 		return nil, err
 	}
+	if one.over.x[len(one.over.x)-1] == 0 { // no outcome of Q is one of P
+		return p, nil
+	}
 	all, rounding, err := sum.power(one, t, fineness{n, n, n})
 	if err != nil {
 		return nil, err

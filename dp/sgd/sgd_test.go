@@ -646,6 +646,9 @@ func TestRows32(t *testing.T) {
 			t.Errorf("features %v, want %v", mat.Formatted(got.RowView(k).T()), mat.Formatted(want.T()))
 		}
 	}
+	if alone := must.Get(Features(net, Pixels(bars(1)), 2)); !slices.Equal(alone.(rows32).x, fixed.(rows32).row(0)) {
+		t.Error("the features of a record depend on another")
+	}
 	if _, err := Features(net, Pixels(m), 4); !errors.Is(err, ErrParameter) {
 		t.Errorf("6 features in 4 groups: %v", err)
 	}

@@ -62,15 +62,21 @@ func (r *run) gradients(k int, records []int) error {
 	return err
 }
 
-// cotangent runs records forward. A single record goes in twice, and the second copy counts zero:
-// the product of a vector and a matrix rounds in another order than that of two matrices, so a unit
-// at the kink of its ReLU could be off for the record alone and on beside another. So a record
+// twice returns the records, a single one twice: the product of a vector and a matrix rounds in another
+// order than that of two matrices, so a unit at the kink of its ReLU could be off for the record alone
+// and on beside another.
+func twice(records []int) []int {
+	if len(records) == 1 {
+		return slices.Repeat(records, 2)
+	}
+	return records
+}
+
+// cotangent runs records forward. The second copy of a single one counts zero. So a record
 // contributes the same bits whichever records are in the batch.
 func (r *run) cotangent(p *nn.Pass, k int, records []int) (*device.Array, error) {
 	n := len(records)
-	if n == 1 {
-		records = []int{records[0], records[0]}
-	}
+	records = twice(records)
 	dy, err := r.Objective.Cotangent(Batch{
 		Net: r.Net, Pass: p, Dev: r.dev, Type: r.Type, Records: records,
 		Rand: func(record int) *rand.Rand { return r.out.Key.Rand(fmt.Sprintf("loss %d", record), k) },

@@ -124,14 +124,17 @@ func TestNeighboursAreNotToldApart(t *testing.T) {
 }
 
 // The number of images is counted with noise that is ε-differentially private: a count is about as
-// likely on neighbours, and another number has other noise.
+// likely on neighbours, and another ε has other noise.
 func TestCounted(t *testing.T) {
 	const seeds, eps = 40_000, .5
+	both := 0
 	law := func(n int) map[int]float64 {
 		out := map[int]float64{}
 		for seed := range uint64(seeds) {
 			p := must.Get(synth.Public{Records: n}.Counted(release.SeededKey(seed), eps))
 			out[p.Records]++
+			p2 := must.Get(synth.Public{Records: n}.Counted(release.SeededKey(seed), eps/2))
+			both += (p.Records - n) * (p2.Records - n)
 		}
 		return out
 	}
@@ -144,6 +147,9 @@ func TestCounted(t *testing.T) {
 		if other := two[count]; times > 500 && math.Abs(math.Log(times/other)) > eps+.2 {
 			t.Errorf("%d is counted %g times on 20 images, %g on 21", count, times, other)
 		}
+	}
+	if math.Abs(float64(both)) > 5*8/eps/eps/2*math.Sqrt(2*seeds) { // five deviations
+		t.Errorf("counts at two ε have a correlation of %v", both)
 	}
 }
 

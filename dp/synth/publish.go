@@ -164,12 +164,12 @@ func (p Publication) check() error {
 	switch b := p.Budget; {
 	case p.Method == nil:
 		return bad("Method = nil: must be one")
-	case !(b.Epsilon > 0):
-		return bad("Epsilon = %g: must be > 0", b.Epsilon)
+	case in.Positive("Epsilon", b.Epsilon) != nil:
+		return in.Positive("Epsilon", b.Epsilon)
 	case !(b.Delta > 0 && b.Delta < 1):
 		return bad("Delta = %g: must be > 0, and below one over the number of images", b.Delta)
-	case b.Relation.Kind != dp.AddRemove:
-		return bad("Relation = %v: the statement is for images added or removed", b.Relation)
+	case b.Relation.Kind != dp.AddRemove || uint(b.Relation.Group) > 1: // the count costs a group more than it says
+		return bad("Relation = %+v: the statement is for one image added or removed", b.Relation)
 	case p.Count < 1:
 		return bad("Count = %d: must be at least 1", p.Count)
 	}

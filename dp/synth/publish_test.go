@@ -274,10 +274,10 @@ func TestPublicationIsChecked(t *testing.T) {
 	dir := t.TempDir()
 	for name, change := range map[string]func(*synth.Publication){
 		"method":  func(p *synth.Publication) { p.Method = nil },
-		"epsilon": func(p *synth.Publication) { p.Budget.Epsilon = 0 },
-		"NaN":     func(p *synth.Publication) { p.Budget.Epsilon = math.NaN() },
+		"epsilon": func(p *synth.Publication) { p.Budget.Epsilon = math.Inf(1) },
 		"delta":   func(p *synth.Publication) { p.Budget.Delta = .5 },
 		"kind":    func(p *synth.Publication) { p.Budget.Relation.Kind = dp.Substitution },
+		"group":   func(p *synth.Publication) { p.Budget.Relation.Group = 2 },
 		"count":   func(p *synth.Publication) { p.Count = 0 },
 	} {
 		p := of(filepath.Join(dir, "out"), 1)

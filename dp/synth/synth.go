@@ -60,14 +60,15 @@ type Public struct {
 func (p Public) Values() int { return p.Channels * p.Height * p.Width }
 
 // Counted returns p with noise on the number of records: discrete Laplace noise of scale 1/eps, a
-// function of the key and the number. It is (eps, 0)-differentially private for one image more or
+// function of the key, the number and eps. It is (eps, 0)-differentially private for one image more or
 // less, and to be added to the ε of a training whose settings depend on it: with settings whose event
 // is (ε′, δ′), whichever they are, both together are (eps + ε′, δ′). The least count is 1.
 func (p Public) Counted(key release.Key, eps float64) (Public, error) {
 	if err := in.Positive("eps", eps); err != nil {
 		return p, err
 	}
-	src := key.Source(fmt.Sprintf("count of %d", p.Records), 0) // another number has other noise
+	// Another number, or scale, has other noise: two counts with one draw would reveal the number.
+	src := key.Source(fmt.Sprintf("count of %d at %v", p.Records, eps), 0)
 	noisy, err := noise.Laplace{Scale: 1 / eps, Granularity: 1}.Add(src, []float64{float64(p.Records)})
 	if err != nil {
 		return p, err
