@@ -73,7 +73,8 @@ func square(a mat.Matrix) float64 {
 	return norm * norm
 }
 
-// pair refuses samples of different width, of fewer rows than so many and with values that are not finite.
+// pair refuses samples of different width, of fewer rows than so many and with values that are not
+// finite or whose powers might not be.
 func pair(nameX string, x *mat.Dense, nameY string, y *mat.Dense, least int) error {
 	if x.IsEmpty() || y.IsEmpty() {
 		return bad("%s or %s is empty", nameX, nameY)
@@ -88,8 +89,8 @@ func pair(nameX string, x *mat.Dense, nameY string, y *mat.Dense, least int) err
 }
 
 func finite(name string, x *mat.Dense) error {
-	if at := fault.NotFinite(x, math.Abs); at != "" {
-		return bad("%s%s: must be finite", name, at)
+	if at := fault.NotFinite(x, func(v float64) float64 { return float64(float32(v)) }); at != "" {
+		return bad("%s%s: must be finite, in float32 too", name, at)
 	}
 	return nil
 }
