@@ -85,12 +85,5 @@ func pair(nameX string, x *mat.Dense, nameY string, y *mat.Dense, least int) err
 		return bad("%s is %d×%d, %s %d×%d: must have equal columns and %d rows or more",
 			nameX, n, d, nameY, m, e, least)
 	}
-	return errors.Join(finite(nameX, x), finite(nameY, y))
-}
-
-func finite(name string, x *mat.Dense) error {
-	if at := fault.NotFinite(x, func(v float64) float64 { return float64(float32(v)) }); at != "" {
-		return bad("%s%s: must be finite, in float32 too", name, at)
-	}
-	return nil
+	return errors.Join(fault.InFloat32(bad, nameX, x), fault.InFloat32(bad, nameY, y))
 }
