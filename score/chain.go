@@ -19,6 +19,7 @@ type Chain struct {
 	Seed uint64
 	Done int // steps
 
+	jitters      int           // done
 	interruption *interruption // of a run that was stored and interrupted, in this process
 	trace        []Progress    // of the runs of this process
 }
@@ -44,7 +45,8 @@ func RepeatRows(x *mat.Dense, k int) *mat.Dense {
 // Jitter adds N(0, σ²I) to each chain, as samplers of images begin at a projection plus noise of the first level. It
 // counts as no step.
 func (c *Chain) Jitter(sigma float64) {
-	c.each(-1, func(_ int, row []float64, rng *rand.Rand) {
+	c.jitters++
+	c.each(-c.jitters, func(_ int, row []float64, rng *rand.Rand) {
 		for k := range row {
 			row[k] += sigma * rng.NormFloat64()
 		}
@@ -90,7 +92,9 @@ func (c *Chain) Trace() (what string, step, value []float64) {
 func (c *Chain) Samples() *mat.Dense { return c.X }
 
 // Clone returns a copy.
-func (c *Chain) Clone() *Chain { return &Chain{X: mat.DenseCopyOf(c.X), Seed: c.Seed, Done: c.Done} }
+func (c *Chain) Clone() *Chain {
+	return &Chain{X: mat.DenseCopyOf(c.X), Seed: c.Seed, Done: c.Done, jitters: c.jitters}
+}
 
 // each calls f for every row with the randomness of a step. Rows of one chunk share a generator.
 func (c *Chain) each(step int, f func(i int, row []float64, rng *rand.Rand)) {

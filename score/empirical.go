@@ -63,10 +63,7 @@ func logWeights(weights []float64, n int) ([]float64, error) {
 
 // checkFinite returns an error that names the first entry of m that is not a number or infinite.
 func checkFinite(name string, m *mat.Dense) error {
-	if at := fault.NotFinite(m, math.Abs); at != "" {
-		return bad("%s%s: must be finite", name, at)
-	}
-	return nil
+	return fault.Finite(bad, name, m, math.Abs, "")
 }
 
 // Dim returns d.

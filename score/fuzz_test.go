@@ -27,8 +27,8 @@ func FuzzEmpirical(f *testing.F) {
 	f.Add(-1e300, 1e300, 1e300, -1e300, 1., 1.)
 	f.Add(5e-324, 0., 5e-324, 1., 1e-10, 0.)
 	f.Fuzz(func(t *testing.T, x, y, a, b, sigma, h float64) {
-		points := mat.NewDense(2, 2, []float64{a, b, b, a})
-		e, err := NewEmpirical(points, []float64{1, 3}, h)
+		points := mat.NewDense(3, 2, []float64{a, b, b, a, x, y})
+		e, err := NewEmpirical(points, []float64{1, 3, 0}, h)
 		if err != nil {
 			return
 		}

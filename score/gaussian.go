@@ -24,6 +24,9 @@ type Gaussian struct {
 	recent    atomic.Pointer[[]noised]
 }
 
+// smallest is a variance whose inverse is just finite.
+const smallest = 0x1p-1022
+
 // noised is a precision (S + σ²I)⁻¹. The last eight are kept, since a chain takes many steps at one
 // noise level, and the training of a network on this base asks for a few levels in turn.
 type noised struct {
@@ -57,7 +60,7 @@ func NewGaussian(mean []float64, cov mat.Symmetric) (*Gaussian, error) {
 	for i, v := range g.values {
 		g.values[i] = max(v, 0)
 	}
-	if least > float64(d)*0x1p-52*most {
+	if least > max(float64(d)*0x1p-52*most, smallest) {
 		g.precision = g.inverse(0)
 	}
 	return g, nil
@@ -79,7 +82,7 @@ func (g *Gaussian) Dim() int { return len(g.mean) }
 // at returns the precision at a noise level.
 func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
 	switch {
-	case sigma > 0:
+	case sigma > 0 && g.values[0]+sigma*sigma > smallest:
 		var known []noised
 		if l := g.recent.Load(); l != nil {
 			known = *l
@@ -92,8 +95,8 @@ func (g *Gaussian) at(sigma float64) (*mat.Dense, error) {
 		list := append([]noised{{sigma, g.inverse(sigma)}}, known[:min(len(known), 7)]...)
 		g.recent.Store(&list)
 		return list[0].precision, nil
-	case g.precision == nil:
-		return nil, bad("sigma = 0 with a singular covariance: the score does not exist")
+	case sigma > 0 || g.precision == nil:
+		return nil, bad("sigma = %g with a singular covariance: the score does not exist", sigma)
 	}
 	return g.precision, nil
 }

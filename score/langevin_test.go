@@ -50,6 +50,10 @@ func TestStationaryLaw(t *testing.T) {
 		must.Do(l.Run(t.Context(), g, c))
 		got[k] = c.X
 	}
+	c := Start(seeded(1), mat.NewDense(n, 1, nil))
+	c.Jitter(1)
+	c.Jitter(1)
+	varianceWithin(t, "two jitters", column(c.X, 0), 2)
 	if !mat.Equal(got[0], got[1]) {
 		t.Error("Halved with 2a is not Unhalved with a")
 	}

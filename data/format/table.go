@@ -28,7 +28,8 @@ func ReadTable(b []byte) (Table, error) {
 	if err := checkText(b); err != nil {
 		return Table{}, err
 	}
-	lines := bytes.Split(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), []byte("\n"))
+	b = bytes.ReplaceAll(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), []byte("\r\n"), []byte("\n"))
+	lines := bytes.Split(bytes.ReplaceAll(b, []byte("\r"), []byte("\n")), []byte("\n"))
 	comma := separator(lines)
 	if comma == ' ' {
 		comma = ','

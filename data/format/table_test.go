@@ -26,7 +26,7 @@ func TestReadTable(t *testing.T) {
 		"comments":     "# one\nx,y\n# two\n1, 2\n\n 3 ,4\n",
 		"tabs":         "an x\ty\n1\t2\n3\t 4\n",
 		"semicolons":   "x;y\n1; 2\n3;4\n",
-		"blanks":       "# np.savetxt\n 1.0 2e0\r\n\n3   4\n",
+		"blanks":       "# np.savetxt\r 1.0 2e0\r\n\n3   4\n",
 		"blank header": "x y\n1 2\n3\t4\n",
 		"quoted":       "\"a, b\",c\n\"1\",2\n3,4\n",
 	} {

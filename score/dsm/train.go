@@ -56,7 +56,7 @@ func (t Training) Run(ctx context.Context, rng *rand.Rand, dev *device.Device, n
 	if err := t.check(f, n, d); err != nil {
 		return nil, err
 	}
-	if err := finite(x); err != nil {
+	if err := fault.InFloat32(bad, "x", x); err != nil {
 		return nil, err
 	}
 	net.Init(dev, f.Type, rng)
@@ -152,14 +152,6 @@ type run struct {
 	learning         device.Replay // what a step does once its batch is drawn
 	opt              *train.Optimiser
 	average          *train.EMA
-}
-
-// finite returns an error that names the first entry of the data that is not finite.
-func finite(x *mat.Dense) error {
-	if at := fault.NotFinite(x, func(v float64) float64 { return float64(float32(v)) }); at != "" {
-		return bad("x%s: must be finite, in float32 too", at)
-	}
-	return nil
 }
 
 // step draws a batch by the number of the step and moves the weights once: a GPU is told how in the

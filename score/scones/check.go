@@ -14,10 +14,7 @@ func checkPoints(name string, m *mat.Dense) error {
 	if m == nil || m.IsEmpty() {
 		return misfit("%s is empty", name)
 	}
-	if at := fault.NotFinite(m, func(v float64) float64 { return v * v }); at != "" {
-		return bad("%s%s: must be finite, and its square too", name, at)
-	}
-	return nil
+	return fault.Finite(bad, name, m, func(v float64) float64 { return v * v }, ", and its square too")
 }
 
 // CheckClouds returns an error for two clouds of points, as rows, that are empty, of different

@@ -19,7 +19,9 @@ func (k Kernels[T]) Exp(dst, x []T) {
 	}
 }
 
-// ExpAt writes e^(x−shift) to dst, which may be x, and returns the sum.
+// ExpAt writes e^(x−shift) to dst, which may be x, and returns the sum. A result within 5 % of the
+// largest number or beyond it may be a number near that or +Inf, by instruction set, as in all
+// kernels but Exp.
 func (k Kernels[T]) ExpAt(dst, x []T, shift T) (sum T) {
 	same("ExpAt", len(dst), len(x))
 	if f := k.form(); f != plain {

@@ -1,5 +1,7 @@
 package cpu
 
+import "math"
+
 // Cost is a ground cost between points of R^d,
 //
 //	c(x, y) = Square·|x−y|² + Abs·|x−y|₁,
@@ -33,13 +35,13 @@ func (k Kernels[T]) PointCosts(dst, x, y []T, cost Cost[T]) {
 
 // split is the cost as weight·|x−y|², weight·|x−y|₁ or weight·(|x−y|² + mix·|x−y|₁), of kind 0, 1 and 2.
 func (c Cost[T]) split() (kind int, mix float64, weight T) {
-	switch {
+	switch mix = float64(c.Abs / c.Square); {
 	case c.Abs == 0:
 		return 0, 0, c.Square
-	case c.Square == 0:
+	case math.IsInf(mix, 0): // squares are none, or lost beside distances
 		return 1, 0, c.Abs
 	}
-	return 2, float64(c.Abs / c.Square), c.Square
+	return 2, mix, c.Square
 }
 
 // PointLogits writes h_j − c_j·inv to dst and returns the largest.

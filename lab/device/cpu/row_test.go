@@ -267,8 +267,8 @@ func TestPoints(t *testing.T) { onAll(t, points[float64], points[float32]) }
 func points[T Float](t *testing.T, k Kernels[T]) {
 	r := seeded(4)
 	for _, n := range lengths {
-		for _, cost := range []Cost[T]{{Square: 1}, {Square: 0.5}, {Abs: 1}, {Abs: 3}, {Square: 1, Abs: 1},
-			{Square: 2, Abs: 0.25}} {
+		for _, cost := range []Cost[T]{{Square: 1}, {Square: 0.5}, {Abs: 1}, {Square: 1e-38, Abs: 4},
+			{Square: 1, Abs: 1}, {Square: 2, Abs: 0.25}} {
 			d := []int{0, 1, 2, 3, 7}[r.IntN(5)]
 			x, y := random[T](r, d, 1), random[T](r, d*n, 1)
 			checkPoints(t, k, r, x, y, n, cost)

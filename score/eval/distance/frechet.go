@@ -73,7 +73,8 @@ func square(a mat.Matrix) float64 {
 	return norm * norm
 }
 
-// pair refuses samples of different width, of fewer rows than so many and with values that are not finite.
+// pair refuses samples of different width, of fewer rows than so many and with values that are not
+// finite or whose powers might not be.
 func pair(nameX string, x *mat.Dense, nameY string, y *mat.Dense, least int) error {
 	if x.IsEmpty() || y.IsEmpty() {
 		return bad("%s or %s is empty", nameX, nameY)
@@ -84,12 +85,5 @@ func pair(nameX string, x *mat.Dense, nameY string, y *mat.Dense, least int) err
 		return bad("%s is %d×%d, %s %d×%d: must have equal columns and %d rows or more",
 			nameX, n, d, nameY, m, e, least)
 	}
-	return errors.Join(finite(nameX, x), finite(nameY, y))
-}
-
-func finite(name string, x *mat.Dense) error {
-	if at := fault.NotFinite(x, math.Abs); at != "" {
-		return bad("%s%s: must be finite", name, at)
-	}
-	return nil
+	return errors.Join(fault.InFloat32(bad, nameX, x), fault.InFloat32(bad, nameY, y))
 }

@@ -39,8 +39,9 @@ func KID(ctx context.Context, x, y *mat.Dense) (Discrepancy, error) {
 	for _, part := range []struct {
 		sum  []float64
 		a, b *mat.Dense
-	}{{s.xx, x, x}, {s.yy, y, y}, {s.xy, x, y}, {s.yx, y, x}} {
-		if err := kernelSums(ctx, part.sum, part.a, part.b); err != nil {
+		own  bool
+	}{{s.xx, x, x, true}, {s.yy, y, y, true}, {s.xy, x, y, false}, {s.yx, y, x, false}} {
+		if err := kernelSums(ctx, part.sum, part.a, part.b, part.own); err != nil {
 			return Discrepancy{}, err
 		}
 	}
@@ -81,8 +82,8 @@ const (
 	kernelCols = 1024
 )
 
-// kernelSums writes Σ_j k(a_i, b_j), without j = i where b is a.
-func kernelSums(ctx context.Context, sum []float64, a, b *mat.Dense) error {
+// kernelSums writes Σ_j k(a_i, b_j), without j = i in one's own sample.
+func kernelSums(ctx context.Context, sum []float64, a, b *mat.Dense, own bool) error {
 	x, y := dense.View(a), dense.View(b)
 	d := float64(x.Cols)
 	return cpu.Chunks(ctx, x.Rows, kernelRows, func(_, lo, hi int) {
@@ -95,7 +96,7 @@ func kernelSums(ctx context.Context, sum []float64, a, b *mat.Dense) error {
 			g.Add(c, 1/d, x.Slice(lo, hi), y.Slice(at, end).T())
 			for i := range c.Rows {
 				for j, v := range c.Data[i*c.Cols : (i+1)*c.Cols] {
-					if a != b || lo+i != at+j {
+					if !own || lo+i != at+j {
 						sum[lo+i] += (v + 1) * (v + 1) * (v + 1)
 					}
 				}

@@ -14,15 +14,21 @@ func In(name string, kind error) func(format string, args ...any) error {
 	}
 }
 
-// NotFinite returns "[i,j] = v" for the first entry v of m of which of(v) is not a number or infinite; "" for none.
-func NotFinite(m *mat.Dense, of func(v float64) float64) string {
+// Finite returns bad's error about the first entry v of m of which of(v) is not a number or
+// infinite; too says what of is.
+func Finite(bad func(string, ...any) error, name string, m *mat.Dense, of func(v float64) float64, too string) error {
 	n, _ := m.Dims()
 	for i := range n {
 		for j, v := range m.RawRowView(i) {
 			if s := of(v); s-s != 0 {
-				return fmt.Sprintf("[%d,%d] = %g", i, j, v)
+				return bad("%s[%d,%d] = %g: must be finite%s", name, i, j, v, too)
 			}
 		}
 	}
-	return ""
+	return nil
+}
+
+// InFloat32 is Finite of what networks see.
+func InFloat32(bad func(string, ...any) error, name string, m *mat.Dense) error {
+	return Finite(bad, name, m, func(v float64) float64 { return float64(float32(v)) }, ", in float32 too")
 }

@@ -33,6 +33,9 @@ func (p *Points) far(t []float64, x []float64, inv float64) (lse float64) {
 	near, top := t[best], p.h[best]
 	sum := 0.0
 	for j, v := range t {
+		if math.IsInf(p.h[j], -1) {
+			v = near // no weight, however near
+		}
 		t[j] = math.Exp(p.h[j] - top - product(v-near, inv, scale))
 		sum += t[j]
 	}
