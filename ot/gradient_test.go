@@ -498,8 +498,8 @@ func TestCancelElimination(t *testing.T) {
 	}
 }
 
-// HessianX is the finite difference of the gradient by the sources along v, for each method, weights of 0 included, and
-// a translation, or any move of a single source, moves the gradient by 2aᵢ times itself, since the plan does not change.
+// HessianX is the finite difference of the gradient by the sources along v, for each method, weights of 0 included,
+// and a translation, or any move of a single source, moves the gradient by 2aᵢ times itself, since the plan stays.
 func TestHessianX(t *testing.T) {
 	rng := seeded(41, 1)
 	const n, m, d, h = 9, 7, 2, 1e-5
@@ -534,7 +534,7 @@ func TestHessianX(t *testing.T) {
 			u := cloud(rng, 1, 64, 1, 0)
 			one := solveTight(t, uniform(ot.Points(u, cloud(rng, 5, 64, 1, 0), ot.SqEuclidean)), 20)
 			if moved := must.Get(of.HessianX(ctx, one, u)); math.Abs(moved.At(0, 0)-2*u.At(0, 0)) > 1e-11 {
-				t.Errorf("%v: a source alone %v, want twice %v", method, moved, u)
+				t.Error(method, moved, u)
 			}
 		}
 	}

@@ -73,7 +73,7 @@ func TestPartial(t *testing.T) {
 	}{{2, 0, ot.ErrWeights}, {1e-9, math.Inf(1), ot.ErrInfeasible}, {1e-17, 0, ot.ErrInfeasible}} {
 		p := ot.Problem{Geometry: ot.Dense(mat.NewDense(1, 1, []float64{k.cost}))}
 		if _, err := (exact.Partial{Mass: k.mass}).Solve(t.Context(), p); !errors.Is(err, k.is) {
-			t.Errorf("%v: %v", k, err)
+			t.Error(k, err)
 		}
 	}
 }

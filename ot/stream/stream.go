@@ -53,7 +53,7 @@ type Solver struct {
 // Result is the potentials that the ascent ended at, and what fresh samples say of them.
 type Result struct {
 	// G are the KL potentials of the targets, of mean 0 under b: those of ot.Plan, but for a
-	// constant.
+	// constant, and arbitrary where b is 0.
 	G []float64
 	// Value estimates the semi-dual at G, which is at most the value of the problem (ot's RegKL),
 	// and ValueError is its standard error.
@@ -90,7 +90,10 @@ func (o Solver) Solve(ctx context.Context, draw func(x []float64), y *mat.Dense,
 	if err := o.ascend(ctx, p, r.G); err != nil {
 		return nil, err
 	}
-	return r, o.measure(ctx, p, r)
+	if err := o.measure(ctx, p, r); err != nil {
+		return nil, err
+	}
+	return r, nil
 }
 
 // ascend leaves the average of the steps' potentials in g, that of step k with a weight of k, which
