@@ -25,8 +25,8 @@ const (
 	// ε every entry of T is at least aᵢbⱼ e^(−2r), so that every cut exchanges at least e^(−2r)/2 =
 	// 5e-8 of its lighter side.
 	wellCoupled = 8
-	// strongLink is an entry of T against which rounding of sides of weight 1, 2⁻⁵², is less than undetermined, where it
-	// is more than twice the L1 error: what leaves a side less what enters is then known not to be 0.
+	// strongLink is an entry of T against which rounding of sides of weight 1, 2⁻⁵², is less than undetermined, where
+	// it is more than twice the L1 error: what leaves a side less what enters is then known not to be 0.
 	strongLink = 1e-12
 )
 
