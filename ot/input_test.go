@@ -391,7 +391,7 @@ func FuzzSolve(f *testing.F) {
 			if got != got || mat.Min(T) < 0 || math.Abs(got-plan.MarginalL1) > 1e-9+rounding+1e-3*got {
 				t.Fatalf("%s: %v says L1 error %g, the matrix says %g", name, plan.Status, plan.MarginalL1, got)
 			}
-			if plan.Status == ot.Converged && got > 1.01e-9+rounding {
+			if plan.Status == ot.Converged && got > 4e-9 { // Tol, and as much for rounding of rows and of columns
 				t.Fatalf("%s: converged at L1 error %g", name, got)
 			}
 			if g, err := plan.GradCost(); err == nil && g.At(0, 0) != g.At(0, 0) ||

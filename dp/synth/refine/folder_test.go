@@ -53,7 +53,7 @@ func TestFoldersAreNotToldApart(t *testing.T) {
 		},
 		Axes: 2, Share: .05, Jitter: synth.Jitter{Shift: .1}, ChoiceShare: .01,
 	}
-	for share, trials := range map[float64]int{1: 24, .01: 80} {
+	for share, trials := range map[float64]int{1: 24, .01: 120} {
 		found := must.Get(audit.TwoWorlds[*data.Images]{
 			Run: func(rng *rand.Rand, world bool) (*data.Images, error) {
 				seed, out, n := rng.Uint64(), filepath.Join(t.TempDir(), "out"), known

@@ -180,6 +180,9 @@ func (r *run) finish(err error) (*Result, error) {
 		}
 		r.status = Interrupted
 	}
+	if r.status == Converged && !r.resolved() {
+		r.status = Stagnated
+	}
 	r.beta = r.s.Unsort(r.beta)
 	l1 := r.err * r.s.Total
 	return &Result{
@@ -189,6 +192,30 @@ func (r *run) finish(err error) (*Result, error) {
 		Evaluations: r.s.Evals,
 		MarginalL1:  l1,
 	}, err
+}
+
+// resolved reports whether potentials are so small that rounding leaves T within what Converged promises: to Tol
+// along the axes of a grid, where column sums are those of rounded α and β, and to √Tol in each entry elsewhere.
+func (r *run) resolved() bool {
+	s, mass, far := r.s, r.s.A, 0.0
+	if r.mass != nil {
+		mass = r.mass
+	}
+	for i, w := range mass {
+		if w > 0 {
+			far = max(far, math.Abs(s.Alpha[i]))
+		}
+	}
+	for j, w := range s.Wanted() {
+		if w > semidual.ColumnUnderflow {
+			far = max(far, math.Abs(r.beta[j]))
+		}
+	}
+	noise := 0x1p-53 * far / s.Eps
+	if semidual.Separate(s.G) != nil {
+		return noise*kern.Sum(mass) <= r.Tol*s.Total
+	}
+	return noise <= columnTol(r.Tol)
 }
 
 // evalOnce evaluates over every cost at the problem's ε, whatever the context.

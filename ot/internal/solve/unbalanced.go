@@ -148,9 +148,7 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 		case u.err-u.err != 0:
 			return bad(fault.ErrCost, "costs are so far below −RhoA and −RhoB that the plan's mass is above 1e308")
 		case u.err <= tol && (!last || u.columnsConverged(tol)):
-			if u.status = Converged; last && !u.resolved(tol) {
-				u.status = Stagnated
-			}
+			u.status = Converged
 			return nil
 		case u.iter >= u.MaxIter:
 			u.status = IterationLimit
@@ -169,28 +167,7 @@ func (u *penalisedRun) stage(tol float64, last bool) error {
 	}
 }
 
-// resolved reports whether potentials are so small that rounding leaves T within what Converged promises: to tol
-// along the axes of a grid, where column sums are those of rounded α and β, and to √tol in each entry elsewhere.
-func (u *penalisedRun) resolved(tol float64) bool {
-	s, far := u.s, 0.0
-	for i, w := range u.mass {
-		if w > 0 {
-			far = max(far, math.Abs(s.Alpha[i]))
-		}
-	}
-	for j, w := range u.want {
-		if w > semidual.ColumnUnderflow {
-			far = max(far, math.Abs(u.beta[j]))
-		}
-	}
-	noise := 0x1p-53 * far / s.Eps
-	if semidual.Separate(s.G) != nil {
-		return noise*kern.Sum(u.mass) <= tol*s.Total
-	}
-	return noise <= columnTol(tol)
-}
-
-// mass makes row i optimal for β and the present shift.
+// Mass makes row i optimal for β and the present shift.
 func (u *penalisedRun) Mass(i int, softmax float64) float64 {
 	s := u.s
 	u.softmax[i] = softmax
@@ -339,8 +316,8 @@ func (u *penalisedRun) imbalance() float64 {
 	return sign * t
 }
 
-// room returns the constant by which potentials of total variation may move until the first comes to its bound, those of
-// the heavier side up: masses do not change up to there.
+// room returns the constant by which potentials of total variation may move until the first comes to its bound, those
+// of the heavier side up: masses do not change up to there.
 func (u *penalisedRun) room() float64 {
 	s, out := u.s, math.Inf(1)
 	more := kern.Sum(s.A) - s.Total
