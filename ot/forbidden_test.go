@@ -146,3 +146,23 @@ func ExampleErrInfeasible() {
 	// ⎣0.50  0.00⎦
 	// ot: every pair of source 1 is forbidden
 }
+
+// Costs of 0 and +Inf, where potentials differ by chains of logarithms and by no costs.
+func TestPattern(t *testing.T) {
+	rng := seeded(61, 1)
+	const n = 40
+	c, a, b := mat.NewDense(n, n, nil), make([]float64, n), make([]float64, n)
+	for i := range n {
+		for j := range n {
+			if (j+n-i)%n > 1 && rng.Float64() > .1 {
+				c.Set(i, j, forbidden)
+				continue
+			}
+			w := math.Exp(3 * rng.NormFloat64())
+			a[i], b[j] = a[i]+w, b[j]+w
+		}
+	}
+	if p := mustSolve(t, ot.Newton{Eps: 1}, weighted(ot.Dense(c), a, b)); p.Iterations > 25 {
+		t.Error(p)
+	}
+}

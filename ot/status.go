@@ -21,9 +21,11 @@ const (
 	IterationLimit = Status(solve.IterationLimit)
 	// Stagnated means that the error stopped falling above Tol; MarginalL1 says where. As a rule
 	// float64 cannot reach Tol on this problem; L-BFGS and Newton steps may also stall where atoms
-	// are hardly coupled. With MarginalL1 ≤ Tol, the plan and its values are as good as those of a
-	// converged solve; potentials of very small weights may not be. Sinkhorn and Scaling may be
-	// slow but do not stagnate above rounding: they end with IterationLimit.
+	// are hardly coupled. With MarginalL1 ≤ Tol, potentials of very small weights may not be as
+	// good as those of a converged solve, or potentials are so far above ε (some 1e7 ε on a grid,
+	// 1e11 ε elsewhere) that rounding leaves the plan and its values with more error than
+	// MarginalL1 says: subtract a constant from the costs. Sinkhorn and Scaling may be slow but do
+	// not stall above rounding: they end with IterationLimit.
 	Stagnated = Status(solve.Stagnated)
 	// Interrupted means that the context ended or Trace returned an error. Solve returns the plan
 	// so far and that error.

@@ -66,8 +66,11 @@ func (a Accountant) Search(ctx context.Context, steps []pair.Step, q pair.Questi
 	m, lost := finite(steps)
 	if q.Delta {
 		r := a.delta(ctx, m, q.At, logspace.Log(max(0, q.Against-2*lost)))
+		if err := ctx.Err(); err != nil {
+			return Result{}, err
+		}
 		r.Upper = min(1, r.Upper+lost)
-		return r, ctx.Err()
+		return r, nil
 	}
 	r := a.epsilon(ctx, m, max(0, q.At-lost))
 	if err := ctx.Err(); err != nil {

@@ -167,7 +167,7 @@ func (h *Hessian) Solve(ctx context.Context, dst, g []float64, eps, precision, t
 
 // SolveDense writes dst = −ε (D + μ Diag(b))⁻¹ g by elimination, with the smallest of a few μ that
 // keeps the rise of log T within newtonRadius (Levenberg 1944), and moves, which are free where
-// nothing is coupled, within the range of the costs: in exact arithmetic μ = 0 near the solution.
+// nothing is coupled, within reach: in exact arithmetic μ = 0 near the solution.
 func (h *Hessian) SolveDense(ctx context.Context, dst, g []float64, s *semidual.Function) error {
 	m := len(dst)
 	w := h.conductances(m)
@@ -199,7 +199,7 @@ func (h *Hessian) SolveDense(ctx context.Context, dst, g []float64, s *semidual.
 			rows.Shift(dst, -rows.Dot(s.B, dst))
 		}
 		h.sourceStep(dst)
-		if h.maxLogIncrease(dst, s.Eps) <= newtonRadius && floats.Norm(dst, math.Inf(1)) <= s.Cost.Max-s.Cost.Min {
+		if h.maxLogIncrease(dst, s.Eps) <= newtonRadius && floats.Norm(dst, math.Inf(1)) <= s.Reach(s.Eps) {
 			break
 		}
 	}

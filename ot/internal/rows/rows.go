@@ -138,8 +138,8 @@ func (s *Sweep[W]) Columns(dst []float64, f func(w W, k int, r Span, sum []float
 
 // Softmax writes dst[j] = exp((beta[j]−c[j]−mx)/ε), inv = 1/ε, with mx the largest beta[j]−c[j],
 // and returns mx and the sum of dst, which lies in [1, m]. Differences are taken before dividing by
-// ε, so that cancellation is exact however large the costs are against ε. beta[j] = −Inf gives 0, and nothing else −Inf
-// and 0.
+// ε, so that cancellation is exact however large the costs are against ε. beta[j] = −Inf gives 0; where
+// all beta[j]−c[j] are −Inf, mx is −Inf and the sum 0.
 func Softmax(dst, beta, c []float64, inv float64) (mx, sum float64) {
 	if mx = kern.RowMax(beta, c, 1); math.IsInf(mx, -1) {
 		clear(dst)

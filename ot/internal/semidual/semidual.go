@@ -305,6 +305,16 @@ func (s *Function) Start(g []float64) []float64 {
 	return beta
 }
 
+// Reach returns how far apart potentials of a plan at eps may be: those of c-transforms by the range of the costs, and
+// what keeps an entry of T above e^−745, the least number that float64 holds, for each pair of a chain of allowed ones.
+func (s *Function) Reach(eps float64) float64 {
+	reach := s.Cost.Max - s.Cost.Min + 745*eps
+	if s.Cost.Forbidden {
+		reach *= float64(s.N + s.M)
+	}
+	return reach
+}
+
 // SetEps changes ε and keeps the KL-form potentials, which vary slowly with it.
 func (s *Function) SetEps(beta []float64, eps float64) {
 	for j, v := range s.LogB {

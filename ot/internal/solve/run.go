@@ -90,8 +90,7 @@ func beginAsIs(ctx context.Context, p Problem, c Control) (*run, error) {
 }
 
 // settled returns a start without a constant larger than the range of the costs, which would only cost digits, and
-// without differences that no plan's potentials have, unless they are to stay as given. Those of c-transforms are at
-// most the range; along a chain of allowed pairs, each pair may add the range and what keeps its entry of T from 0.
+// without differences that no plan's potentials have, unless they are to stay as given.
 func (r *run) settled(g []float64) ([]float64, error) {
 	if g == nil {
 		return nil, nil
@@ -102,11 +101,7 @@ func (r *run) settled(g []float64) ([]float64, error) {
 			low, high = min(low, v), max(high, v)
 		}
 	}
-	reach := r.s.Cost.Max - r.s.Cost.Min
-	if r.s.Cost.Forbidden {
-		reach = (reach + leastEntry*r.Eps) * float64(r.s.N+r.s.M)
-	}
-	middle, by := low/2+high/2, 0.0
+	reach, middle, by := r.s.Reach(r.Eps), low/2+high/2, 0.0
 	if math.Abs(middle) > reach {
 		by = middle
 	}
@@ -122,10 +117,6 @@ func (r *run) settled(g []float64) ([]float64, error) {
 	rows.Shift(out, -by)
 	return out, nil
 }
-
-// leastEntry is how far, in ε, potentials move at most where the smallest number that float64 holds, as an entry of T,
-// grows to 1.
-const leastEntry = 745
 
 // maxSpan is the range of the costs, in units of ε, up to which reduced costs resolve the plan: beyond 1e15 a
 // potential in float64 is coarser than ε.
