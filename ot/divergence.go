@@ -231,8 +231,8 @@ func (d *Divergence) eval(by Derivative, eval func(o *Objective, source, target 
 	return out, nil
 }
 
-// weights are a term's gradients by weights, less those of entropies, which cancel between the terms, but as −∞ where a
-// weight is 0.
+// weights are a term's gradients by weights, without the part of entropies, which cancels between the terms but is −∞
+// where a weight is 0.
 func (d *Divergence) weights(t *Term) (a, b []float64) {
 	if d.Of.Loss == RegEntropy {
 		return t.Plan.F, t.Plan.G

@@ -52,7 +52,8 @@ func newRun(ctx context.Context, o Solver, in *instance, begun time.Time) *run {
 }
 
 // start takes Start without its constant, which would only cost digits, and without differences that
-// no solution has: they are at most the range of the costs, and along a chain of allowed pairs some λ more for each.
+// hardly any solution has: they are at most the range of the costs, and along a chain of allowed pairs as a rule less
+// than 1e3 λ more for each.
 func (r *run) start() {
 	in := r.s.instance
 	low, high, reach := math.Inf(1), math.Inf(-1), in.cost.Max-in.cost.Min

@@ -39,7 +39,7 @@ type Function struct {
 	Total     float64   // the mass that errors are relative to
 
 	H        []float64 // m, scratch: β/ε, or scalings
-	shift    []float64 // n, log of the row's last sum; at first that of costs which are all the least
+	shift    []float64 // n, log of the row's last sum; at first as if all costs were the least
 	shiftEps float64   // the ε of shift
 	ladder   ladder
 
